@@ -15,6 +15,7 @@ from symamp.accounting.privacy_profile import (
 )
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.several_reports import SeveralReports, several_reports
+from symamp.accounting.sweep import Sweep, curve, sweep
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
@@ -62,7 +63,6 @@ from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
 from symamp.questions.risk import Risk
 from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
-from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 from symamp.randomizers.finite import FiniteMechanism

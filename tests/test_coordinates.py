@@ -19,6 +19,8 @@ from symamp.sums.coordinate_sums import UnarySums
 from symamp.verifier import verify
 from tests.worlds.ask import ends
 
+LEAKS, LOST = sa.participation(leaks="1/10"), sa.participation(dropout="1/5")
+DRAWN = sa.participation(batches="drawn")
 F = Fraction
 EXACT = {  # the worst data sets of three options
     ("3/4", "1/4", "6/5"): ("551/1280", "7263/20480", "96147/327680"),
@@ -249,7 +251,17 @@ def test_very_many_users_have_the_lower_end_of_one_bit(monkeypatch):
         (sa.RandomizedResponse(k=3, eps0=1), {}, "not known to be independent"),
         (sa.joint([sa.RandomizedResponse(k=2, eps0=1)] * 2, neighbours="one_attribute"), {}, "any two inputs"),
         (sa.UnaryEncoding.oue(D=4, eps0=1), {"method": "blanket"}, "leave them out"),
-        (sa.UnaryEncoding.oue(D=4, eps0=1), {"participation": sa.participation(leaks="1/10")}, "leave them out"),
+        (
+            sa.UnaryEncoding.oue(D=4, eps0=1),
+            {"participation": sa.participation(leaks="1/10")},
+            "by colluders or batches",
+        ),
+        (sa.UnaryEncoding.oue(D=4, eps0=1), {"participation": LOST}, "which holds for sums"),
+        (
+            sa.UnaryEncoding.oue(D=4, eps0=1),
+            {"participation": sa.participation(batches="drawn")},
+            "which holds for sums",
+        ),
         (sa.UnaryEncoding.oue(D=4, eps0=1), {"view": "sums"}, "one of 'messages'"),
         (sa.PureLDP(eps0=1), {}, "view='messages'"),
         (sa.HadamardResponse(K=4, eps0=1), {}, "not known to be independent"),
@@ -265,6 +277,73 @@ def test_refusals(mechanism, words, remedy):
     if words:
         with pytest.raises(SymampError):
             sa.delta(mechanism, n=10, eps=1, victim=0, **asked)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "E", "worst"), [("1/2", "1/4", 1, (0, 1)), ("3/5", "2/5", 1, (0, 2)), ("39/50", "11/50", 4, (3, 0))]
+)
+def test_the_worst_counts_are_no_corners(p, q, E, worst):
+    chances = coordinates.unary(3, F(p), F(q))
+    held = [(a, b) for a in range(5) for b in range(5 - a)]
+    sets = {(a, b): [(x, *(0,) * a, *(1,) * b, *(2,) * (4 - a - b)) for x in (0, 1)] for a, b in held}
+    found = {at: coordinates.divergence(chances, *pair, F(E)) for at, pair in sets.items()}
+    assert max(found, key=found.get) == worst
+    told = sa.delta(sa.UnaryEncoding(p=p, q=q, D=3), n=5, eps=f"log({E})", view="coordinates", gap=0.1)
+    assert found[worst] * (1 - F(1, 10**12)) <= F(told.lower) <= found[worst] <= F(told.upper)
+
+
+def test_users_who_do_not_count():
+    mechanism = sa.UnaryEncoding.oue(D=4, eps0=1)
+    few = sa.delta(mechanism, n=3, eps="1/4", view="coordinates", gap=0.1)
+    for n, who in ((8, {"colluders": 5}), (4, {"colluding_share": "1/4"}), (50, {"batches": 3})):
+        found = sa.delta(mechanism, n=n, eps="1/4", view="coordinates", gap=0.1, participation=sa.participation(**who))
+        assert found == few
+
+
+@pytest.mark.slow
+def test_questions_backwards():
+    mechanism, asked = sa.UnaryEncoding.oue(D=4, eps0=1), {"view": "coordinates"}
+    n = sa.least_n(mechanism, eps="1/4", delta="1/100", **asked)
+    assert n.lower <= n.upper
+    assert sa.delta(mechanism, n=n.upper, eps="1/4", gap=0.05, **asked).lower <= 0.01
+    assert sa.delta(mechanism, n=n.lower - 1, eps="1/4", gap=0.05, **asked).upper > 0.01
+    rounds = sa.most_rounds(mechanism, n=50, eps=1, delta="1/100", **asked)
+    assert rounds.lower == sa.most_rounds(sa.profile(mechanism, n=50, **asked), eps=1, delta="1/100").lower
+
+
+@pytest.mark.slow
+def test_questions_backwards_of_eps0_and_of_joints():
+    asked = {"view": "coordinates", "eps": "1/4", "delta": "1/100"}
+    largest = sa.largest_eps0(sa.UnaryEncoding.oue(D=4), n=50, **asked)
+    for eps0, is_private in ((largest.lower, True), (largest.upper, False)):
+        found = sa.delta(sa.UnaryEncoding.oue(D=4, eps0=eps0), n=50, eps="1/4", view="coordinates", gap=0.01)
+        assert found.lower <= 0.01 if is_private else found.upper > 0.01
+    colluding = sa.participation(colluders=5)
+    joint = sa.joint([sa.RandomizedResponse(k=2, eps0=1)] * 2)
+    n = sa.least_n(joint, participation=colluding, **asked)
+    assert n.lower == 5 + sa.least_n(joint, **asked).lower
+
+
+def test_tables_of_questions(monkeypatch, capsys, tmp_path):
+    mechanism, asked = sa.UnaryEncoding.oue(D=4, eps0=1), {"view": "coordinates"}
+    one = sa.delta(mechanism, n=3, eps="1/4", gap=0.1, **asked)
+    file = tmp_path / "points.jsonl"
+    found = sa.sweep(mechanism, n=3, eps="1/4", gap=0.1, file=file, **asked)
+    assert (found.lower.item(), found.upper.item()) == (one.lower, one.upper)
+    assert sa.sweep(mechanism, n=3, eps="1/4", gap=0.1, file=file).lower.item() != one.lower  # another question
+    table = sa.compare(mechanism, n=3, eps="1/4", names=["data_set", "blanket"], **asked)
+    assert table["data_set"].value == table.truth.lower < table.truth.upper < table["blanket"].value
+    assert table.truth.n == 3
+    words = ("oue", "--D", "4", "--eps0", "1", "--n", "3", "--eps", "1/4", "--view", "coordinates")
+    told = run(monkeypatch, capsys, "curve", *words)[1]
+    assert "delta in" in told
+    code, _, refused = run(monkeypatch, capsys, "curve", *words, "--participation", "leaks=1/10")
+    assert code == 2
+    assert "by colluders or batches" in refused
+    rounds = tmp_path / "rounds.toml"
+    rounds.write_text('[[round]]\nmechanism = "oue"\nD = 4\neps0 = 1\nn = 3\nrounds = 2\nview = "coordinates"\n')
+    told = json.loads(run(monkeypatch, capsys, "compose", str(rounds), "--eps", "1/4", "--gap", "0.1", "--json")[1])
+    assert told["upper"] == sa.profile(mechanism, n=3, **asked).rounds(2).delta("1/4", gap=0.1).upper
 
 
 @pytest.mark.parametrize(("p", "q", "size"), [("1/4", "3/4", 3), ("1/2", "1/2", 3), ("3/4", "1/4", 1)])

@@ -178,6 +178,14 @@ def test_inverse_questions():
     assert "participation" in largest.subject
 
 
+def test_tables_of_questions():
+    lost = sa.participation(dropout="1/5")
+    one = asked(method=None, **LOST)
+    found = sa.curve(TEN, n=1000, eps=["0.05"], participation=lost)
+    assert found.lower.item() <= one.upper
+    assert one.lower <= found.upper.item() < 1.001 * one.upper
+
+
 def test_compare_shows_bounds_that_are_triples():
     table = sa.compare(TEN, n=1000, eps="0.05", participation=sa.participation(dropout="1/5"))
     assert {row.name for row in table.rows} >= {"blanket", "generic", "data_set"}
@@ -326,13 +334,37 @@ def test_certificates_of_rounds(name):
     found, once = profile.rounds(2).delta("0.2", gap=0.1), profile.delta("0.2")
     assert 0 < once.lower < found.lower < found.upper
     data = found.certificate()
-    assert verify(json.dumps(data)).status == "valid"
+    verdict = verify(json.dumps(data))
+    assert verdict.status == "valid"
+    assert any("drawn anew in each round" in line for line in verdict.supposed)
     assert data["claim"]["lower"] != "0"
     assert _changed(data, leaks="1/5") == "invalid"
     assert _changed(data, honest="1/2") == "invalid"
 
 
 # --- the command line
+
+
+def test_several_reports_on_the_command_line(monkeypatch, capsys, tmp_path):
+    words = ["reports", "krr", "--k", "2", "--eps0", "1", "--n", "20"]
+    coin, proof = sa.RandomizedResponse(k=2, eps0=1), tmp_path / "proof.json"
+    more = ["--reports", "2", "--eps", "1/2", "--gap", "0.1", "--json", "--certificate", str(proof)]
+    told = json.loads(run(monkeypatch, capsys, *words, *more)[1])
+    found = sa.several_reports(coin, n=20, reports=2).delta("1/2", gap=0.1)
+    assert (told["lower"], told["upper"]) == (found.lower, found.upper)
+    assert verify(proof.read_text()).status == "valid"
+    kept = ["--reports", "9", "--delta", "1/100", "--kept", "--attending", "5", "--json"]
+    told = json.loads(run(monkeypatch, capsys, *words, *kept)[1])
+    assert told["upper"] == sa.epsilon(coin, n=5, delta="1/100").upper
+    for wrong, remedy in (
+        (["--reports", "1.5", "--eps", "1"], "reports: got 1.5"),
+        (["--reports", "2", "--eps", "1", "--seen", "all"], "one of 'shuffled'"),
+        (["--reports", "2", "--eps", "1", "--attending", "3"], "give kept=True"),
+        (["--reports", "2"], "exactly one"),
+    ):
+        code, _, told = run(monkeypatch, capsys, *words, *wrong)
+        assert code == 2
+        assert remedy in told
 
 
 def test_the_command_line(tmp_path, monkeypatch, capsys):

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import symamp as sa
-from symamp.questions import sweep as module
-from symamp.questions.sweep import identity
+from symamp.accounting import sweep as module
+from symamp.accounting.sweep import identity
 
 ROOT = Path(__file__).resolve().parent.parent
 MECHANISMS = {"3-RR": sa.RandomizedResponse(k=3), "10-RR": sa.RandomizedResponse(k=10)}
@@ -94,7 +94,7 @@ def test_a_torn_line_is_left_out(tmp_path, expected):
 KILLED = """
 import sys, time
 import symamp as sa
-from symamp.questions import sweep as module
+from symamp.accounting import sweep as module
 slow = module.solve
 def solve(task):
     found = slow(task)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -19,7 +19,7 @@ from symamp.certificates.evidence import counts_of_coordinates
 from symamp.certificates.rounds import Sums
 from symamp.certificates.text import exact_double, expression_text
 from symamp.decompositions.to_law import log_above, number
-from symamp.errors import Problem, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
@@ -31,7 +31,7 @@ from symamp.questions.profile import Profile
 from symamp.randomizers.combined import Joint
 from symamp.randomizers.families.unary_encoding import _Unary as Unary
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.settings.participation import Repeatable
+from symamp.settings.participation import DRAWN, Participation, Repeatable, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import Rounds
 from symamp.sums.coordinate_sums import BITS, Held, Range, UnarySums
@@ -120,6 +120,11 @@ class CoordinateSums:
         p, q = self.mechanism.probabilities()
         return FiniteMechanism([[1 - p, p], [1 - q, q]], name=f"a bit of {self.mechanism!r}")
 
+    @property
+    def mu(self) -> float:
+        """The parameter of the Gaussian approximation, not a bound."""
+        return self.rounds(1).mu
+
     def rounds(self, count: Count) -> Composition:
         """Return ``count`` such rounds, adaptively composed; of unary encodings only the upper end is known."""
         many = round_count(count)
@@ -159,11 +164,27 @@ class CoordinateSums:
         found = self._sums(level, log_of_ball(answer.most.ball) if answer.most.mantissa > 0 else 0.0)
         if found is None:
             return self._seen(answer, lambda bit: bit.delta(eps, effort=effort))
-        value = found.divergence(level)
-        with at_precision(_KEPT):
-            least = Dyadic.of((value.lower() * 1).lower())
+        least = self._least(found, level)
         most = ZERO if self._is_beyond(answer.asked.given) else answer.most
         return self._between(answer, found, least, most, expression_text(answer.asked.given))
+
+    def one_end(self, asked: Query, log_delta: float, width: float, above: bool) -> Answer:
+        """Return an answer for delta with one end, near e^log_delta; ``width`` is that of eps."""
+        if above or not isinstance(self.mechanism, Unary):
+            return self.rounds(1).delta_of(asked, width, (above,))
+        found = self._sums(asked.level, log_delta)
+        least = ZERO if found is None else self._least(found, asked.level)
+        text = f"{self.mechanism!r}, n = {self.n:,}, by coordinates"
+        question = Question(Rounds(((text, 1),), text=text), self.n)
+        held = (0, 0) if found is None else found.held
+        proof = SumsProof(RoundsProof(None, None), held, ((0, 0), (0, 0)), 2, asked.written, Dyadic(1))
+        return Answer(question, asked, least, Dyadic(1), Interval(least.below, 1.0), proof=proof)
+
+    @staticmethod
+    def _least(found: UnarySums, level: Level) -> Dyadic:
+        value = found.divergence(level)
+        with at_precision(_KEPT):
+            return max(Dyadic.of((value.lower() * 1).lower()), ZERO)
 
     def _is_beyond(self, eps: sp.Expr) -> bool:
         """Return whether eps is proved to be at least the local budget of whole messages."""
@@ -193,7 +214,7 @@ class CoordinateSums:
         """Return the answer with these ends, of which that below is left at 0 where nothing is proved."""
         assert isinstance(answer.question.subject, Rounds)
         about = replace(answer.question.subject, text=f"{self.mechanism!r}, n = {self.n:,}, by coordinates")
-        question = replace(answer.question, subject=about)
+        question = replace(answer.question, subject=about, n=self.n)
         if not isinstance(answer.proof, RoundsProof):  # beyond all losses
             return replace(answer, question=question)
         least = max(least, ZERO)
@@ -202,8 +223,8 @@ class CoordinateSums:
         return replace(answer, question=question, least=least, most=most, bound=own, proof=proof)
 
 
-def coordinate_sums(mechanism: Any, n: Count) -> CoordinateSums:
-    """Return the view by coordinates of a mechanism.
+def coordinate_sums(mechanism: Any, n: Count, participation: Participation | None = None) -> CoordinateSums:
+    """Return the view by coordinates of a mechanism, of the users who count.
 
     Raises SupportMismatchError where the coordinates of a message are not known to be independent given the input: then
     nothing is proved but what holds for whole messages.
@@ -214,4 +235,26 @@ def coordinate_sums(mechanism: Any, n: Count) -> CoordinateSums:
         told = Problem(f"the coordinates of {mechanism!r} are not known to be independent given the input")
         remedy = f"take view={MESSAGES!r}, which holds for sums, too; a unary encoding; or sa.joint of any two inputs"
         raise SupportMismatchError("view", told, remedy)
-    return CoordinateSums(mechanism, users(n))
+    count = users(n)
+    return CoordinateSums(mechanism, count if participation is None else participation.users(count))
+
+
+def is_by_coordinates(view: object, participation: Participation | None, about_messages: Iterable[object]) -> bool:
+    """Return whether coordinates are seen, after a check that all else that is asked can be asked of them.
+
+    Raises ArgumentError for another view and for what is about whole messages, which is then not None, and
+    SupportMismatchError for who takes part by chance.
+    """
+    if not isinstance(view, str) or view not in VIEWS:
+        raise ArgumentError("view", view, f"one of {', '.join(map(repr, VIEWS))}")
+    if view == MESSAGES:
+        return False
+    if any(x is not None for x in about_messages):
+        told = Problem("method, neighbours, victim, digits and sampled_from are about whole messages")
+        raise ArgumentError("view", told, f"leave them out, or take view={MESSAGES!r}, which holds for sums, too")
+    taking = None if participation is None else checked_participation(participation)
+    if taking is not None and not (taking.only_counts and taking.default is None and taking.batches != DRAWN):
+        told = Problem("chance shows in all coordinates at once, so that they are not independent")
+        remedy = f"say how many users count, by colluders or batches, or take view={MESSAGES!r}, which holds for sums"
+        raise SupportMismatchError("participation", told, remedy)
+    return True

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from symamp.accounting.composition import EXPORT_DELTA, Composition
-from symamp.accounting.coordinates import COORDINATES, MESSAGES, VIEWS, CoordinateSums, coordinate_sums
+from symamp.accounting.coordinates import MESSAGES, CoordinateSums, coordinate_sums, is_by_coordinates
 from symamp.accounting.exports import (
     event_classes,
     from_document,
@@ -422,12 +422,9 @@ def _summed(
     view: str,
 ) -> CoordinateSums:
     """Return the view by coordinates; raise ArgumentError for arguments that are about whole messages."""
-    if not _is(view, COORDINATES):
-        raise ArgumentError("view", view, f"one of {', '.join(map(repr, VIEWS))}")
-    if not _is(neighbours, ALL) or any(x is not None for x in (method, victim, participation, digits)):
-        told = Problem("method, neighbours, victim, participation and digits are about whole messages")
-        raise ArgumentError("view", told, "leave them out, or take view='messages', which holds for sums, too")
-    return coordinate_sums(mechanism, n)
+    near = None if _is(neighbours, ALL) else neighbours
+    is_by_coordinates(view, participation, (method, near, victim, digits))
+    return coordinate_sums(mechanism, n, participation)
 
 
 def _shuffled(

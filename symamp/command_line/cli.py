@@ -15,6 +15,7 @@ import click
 from symamp import __version__, verifier
 from symamp.accounting.coordinates import MESSAGES
 from symamp.accounting.privacy_profile import profile
+from symamp.accounting.several_reports import SEEN, SHUFFLED, several_reports
 from symamp.bounds.subject import Subject
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
@@ -38,6 +39,7 @@ from symamp.command_line.options import (
     separated,
     together,
     view,
+    whole_number,
 )
 from symamp.command_line.output import (
     bar_of_pairs,
@@ -48,6 +50,7 @@ from symamp.command_line.output import (
     print_table,
 )
 from symamp.command_line.training import training
+from symamp.command_line.words import starting
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError, ContradictionError, SymampError
 from symamp.numbers.reading import asked
@@ -229,6 +232,42 @@ def crowd(
     (quantity, given), users = asked(delta, eps), Profile(Question.of_users(found, victim))
     ask = users.epsilon if quantity == "epsilon" else users.delta
     print_answer(ask(given, gap=read_gap(gap), effort=effort), certificate, as_json)
+
+
+@app.command(cls=MechanismCommand)
+@click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6.")
+@click.option("--reports", required=True, metavar="NUMBER", help="How many reports each user sends.")
+@click.option(
+    "--seen",
+    default=SHUFFLED,
+    metavar="WORD",
+    shell_complete=starting(SEEN),
+    help="What is seen: all shuffled together, in rounds, or those of a user bundled.",
+)
+@click.option("--kept", is_flag=True, help="Each report is drawn once and sent again on so many days.")
+@click.option("--attending", metavar="NUMBER", help="Users who attend the same days as the victim, with --kept.")
+@eps_or_delta
+@gap
+@effort
+@certificate
+@as_json
+def reports(
+    found: Subject,
+    n: str,
+    reports: str,
+    delta: str | None,
+    eps: str | None,
+    gap: str | None,
+    effort: str,
+    certificate: Path | None,
+    as_json: bool,
+    **seen: Any,
+) -> None:
+    """Certified bracket for several reports of each user."""
+    quantity, given = asked(delta, eps)
+    several = several_reports(found, n=n, reports=whole_number(reports, "reports"), **seen)
+    ask = several.epsilon if quantity == "epsilon" else several.delta
+    print_answer(ask(given, gap=None if gap is None else read_gap(gap, "1e-5"), effort=effort), certificate, as_json)
 
 
 for command in (compose, renyi, tradeoff, training, *COMMANDS):

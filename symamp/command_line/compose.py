@@ -11,6 +11,7 @@ import click
 import sympy as sp
 
 from symamp.accounting.composition import Composition
+from symamp.accounting.coordinates import MESSAGES, CoordinateSums, is_by_coordinates
 from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
 from symamp.command_line.options import (
@@ -28,6 +29,7 @@ from symamp.command_line.options import (
     read_participation,
     read_toml,
     together,
+    view,
     whole_number,
 )
 from symamp.command_line.output import print_answer, print_json, print_line, save_plot
@@ -35,7 +37,7 @@ from symamp.command_line.words import mentioned
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.reading import asked, budget
 
-_OWN = ("n", "rounds", "method", "sampled_from", "participation")
+_OWN = ("n", "rounds", "method", "sampled_from", "participation", "view")
 
 
 class RoundsCommand(MechanismCommand):
@@ -56,8 +58,8 @@ class RoundsCommand(MechanismCommand):
 def read_rounds(file: Path) -> Composition:
     """Return the rounds of a TOML file: tables [[round]] with mechanism or file, n, rounds, and parameters.
 
-    ``method``, ``sampled_from`` and ``participation`` may be added. Numbers count as they are
-    written. Raises FormatError.
+    ``method``, ``sampled_from``, ``participation`` and ``view`` may be added. Numbers count as they are written. Raises
+    FormatError.
     """
     data = read_toml(file)
     tables = data.get("round")
@@ -71,16 +73,19 @@ def _rounds(table: dict[str, Any], folder: Path) -> Composition:
         missing = Problem(f"missing key {'n' if 'n' not in table else 'rounds'!r}")
         raise FormatError("round", missing, "give n, rounds, and one of mechanism and file")
     found = listed_member(table, folder, "mechanism", _OWN)
-    more = (table.get(key) for key in ("method", "sampled_from", "participation"))
-    return _composition(found, table["n"], table["rounds"], *more)
+    method, drawn, taking = (table.get(key) for key in ("method", "sampled_from", "participation"))
+    return _composition(found, table["n"], table["rounds"], method, drawn, taking, table.get("view", MESSAGES))
 
 
 def _composition(
-    found: Any, n: Any, count: Any, method: str | None, sampled_from: Any, participation: Any
+    found: Any, n: Any, count: Any, method: str | None, sampled_from: Any, participation: Any, view: str
 ) -> Composition:
-    one = profile(found, n=n, method=method, participation=read_participation(participation))
-    times = whole_number(count)
-    return one.rounds(times) if sampled_from is None else one.sampled(n=n, of=sampled_from).rounds(times)
+    taking, times = read_participation(participation), whole_number(count)
+    is_by_coordinates(view, taking, (method, sampled_from))
+    one = profile(found, n=n, method=method, participation=taking, view=view)
+    if sampled_from is None or isinstance(one, CoordinateSums):
+        return one.rounds(times)
+    return one.sampled(n=n, of=sampled_from).rounds(times)
 
 
 def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,11 +99,12 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         method: str | None,
         sampled_from: str | None,
         participation: str | None,
+        view: str,
         gap: str | None,
         **others: Any,
     ) -> None:
         width = None if gap is None else read_gap(gap, "1e-5")
-        command(whole=_all(found, n, rounds, method, sampled_from, participation), gap=width, **others)
+        command(whole=_all(found, n, rounds, method, sampled_from, participation, view), gap=width, **others)
 
     options = together(
         click.option("--n", metavar="NUMBER", help="Number of users in a round, such as 1e6."),
@@ -106,6 +112,7 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         method,
         click.option("--sampled-from", metavar="NUMBER", help="Number of people from whom a round draws its n users."),
         participation,
+        view,
         click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at."),
         effort,
         plot,
@@ -115,16 +122,22 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _all(
-    found: Any, n: str | None, rounds: str, method: str | None, sampled_from: str | None, participation: str | None
+    found: Any,
+    n: str | None,
+    rounds: str,
+    method: str | None,
+    sampled_from: str | None,
+    participation: str | None,
+    view: str,
 ) -> Composition:
     if isinstance(found, Composition):
-        if rounds != "1" or any(x is not None for x in (n, method, sampled_from, participation)):
-            given = Problem("the file already says n, rounds, method, sampled_from and participation")
+        if (rounds, view) != ("1", MESSAGES) or any(x is not None for x in (n, method, sampled_from, participation)):
+            given = Problem("the file already says n, rounds, method, sampled_from, participation and view")
             raise ArgumentError("options", given, "leave these options out")
         return found
     if n is None:
         raise ArgumentError("option --n", Problem("missing"), "give the number of users")
-    return _composition(found, n, rounds, method, sampled_from, participation)
+    return _composition(found, n, rounds, method, sampled_from, participation, view)
 
 
 @click.command(cls=RoundsCommand)

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from symamp.accounting.sweep import Sweep, curve, sweep
 from symamp.bounds.subject import Subject
 from symamp.command_line.options import (
     MechanismCommand,
@@ -26,6 +27,7 @@ from symamp.command_line.options import (
     read_participation,
     read_toml,
     together,
+    view,
     whole_number,
     written,
 )
@@ -36,7 +38,6 @@ from symamp.literature.compare import compare as compared
 from symamp.numbers.reading import exact_number
 from symamp.planning.inverse import Inverse, largest_eps0, least_n, most_rounds
 from symamp.planning.plan import plan as plan_of
-from symamp.questions.sweep import Sweep, curve, sweep
 
 
 @click.command(cls=MechanismCommand)
@@ -47,6 +48,7 @@ from symamp.questions.sweep import Sweep, curve, sweep
 @numbers("--names", metavar="NAMES", help="Compare these bounds only, separated by commas.")
 @neighbours
 @participation
+@view
 @effort
 @written
 def compare(
@@ -86,7 +88,7 @@ def _shown(x: float | None, digits: int = 8) -> str:
     return "" if x is None else f"{x:.{digits}g}"
 
 
-_AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort")
+_AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort", "participation", "view")
 
 
 @click.command("curve", cls=MechanismCommand)
@@ -94,11 +96,15 @@ _AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort")
 @numbers("--eps", help="Bracket delta at these central eps, separated by commas.")
 @numbers("--delta", help="Bracket epsilon at these deltas, separated by commas.")
 @method
+@participation
+@view
 @effort
 @written
-def curve_command(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
+def curve_command(
+    found: Subject, participation: str | None, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any
+) -> None:
     """Bracket delta over eps, or epsilon over delta, for each number of users; all ends are certified."""
-    _show(curve(found, **asked), csv, plot, as_json)
+    _show(curve(found, participation=read_participation(participation), **asked), csv, plot, as_json)
 
 
 @click.command("sweep")
@@ -111,8 +117,8 @@ def sweep_command(
 ) -> None:
     """Bracket all combinations that a TOML file lists; all ends are certified.
 
-    The file has n and delta (or eps). It may have eps0, method, gap and effort. Each mechanism has a table
-    [mechanisms.NAME] with `family` and its parameters, or with `file`, a mechanism file.
+    The file has n and delta (or eps). It may have eps0, method, gap, effort, participation and view. Each
+    mechanism has a table [mechanisms.NAME] with `family` and its parameters, or with `file`, a mechanism file.
     """
     data = _read(file)
     listed = data.pop("mechanisms").items()
@@ -139,6 +145,7 @@ MOST = "most"
 @goal
 @click.option("--n", metavar="NUMBER", help="Number of users; leave it out to find the least one.")
 @click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds, or `most` to find the most.")
+@view
 @rounds
 def plan_command(
     found: Subject,
@@ -148,6 +155,7 @@ def plan_command(
     rounds: str,
     sampled_from: str | None,
     participation: str | None,
+    view: str,
     effort: str,
     csv: Path | None,
     plot: Path | None,
@@ -155,7 +163,7 @@ def plan_command(
 ) -> None:
     """Find the largest eps0 for n users, the least n (leave --n out), or the most rounds (--rounds most)."""
     taking = read_participation(participation)
-    asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort, "participation": taking}
+    asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort, "participation": taking, "view": view}
     if rounds == MOST:
         answer = most_rounds(found, n=n, sampled_from=sampled_from, **asked)
     elif n is None:
@@ -166,11 +174,9 @@ def plan_command(
     else:
         answer = largest_eps0(found, n=n, rounds=whole_number(rounds), sampled_from=sampled_from, **asked)
     write_points(csv, answer.to_csv)
-    if plot is not None and (taking is not None or rounds != "1" or sampled_from is not None):
-        raise ArgumentError(
-            "option --plot", Problem("only one round in which everyone takes part can be drawn"), "leave it out"
-        )
-    save_plot(lambda: _around(answer, found, eps, n), plot)
+    if plot is not None and (rounds != "1" or sampled_from is not None):
+        raise ArgumentError("option --plot", Problem("only one round without sampling can be drawn"), "leave it out")
+    save_plot(lambda: _around(answer, found, eps, n, {"participation": taking, "view": view}), plot)
     if as_json:
         print_json(answer.to_dict())
         return
@@ -232,18 +238,19 @@ def _read(file: Path) -> dict[str, Any]:
         raise FormatError("file", Problem(f"unknown key {', '.join(sorted(unknown))}") if unknown else missing, known)
     if "gap" in data:
         data["gap"] = read_gap(str(data["gap"]))
+    data["participation"] = read_participation(data.get("participation"))
     return data
 
 
-def _around(answer: Inverse, found: Subject, eps: str, n: str | None) -> Any:
+def _around(answer: Inverse, found: Subject, eps: str, n: str | None, setting: dict[str, Any]) -> Any:
     """Draw delta around the answer, with the delta that was asked for."""
     ends = [x for x in (answer.lower, answer.upper) if isfinite(x)]
     middle = (ends[0] * ends[-1]) ** 0.5
     grid = [middle * 2.0 ** (k / 4) for k in range(-4, 5, 2)]
+    at: dict[str, Any] = {"n": n, "eps0": grid}
     if n is None:
-        result = sweep(found, n=list(dict.fromkeys(max(round(x), 1) for x in grid)), eps=eps, gap=1e-2, progress=False)
-    else:
-        result = sweep(found, n=n, eps0=grid, eps=eps, gap=1e-2, progress=False)
+        at = {"n": list(dict.fromkeys(max(round(x), 1) for x in grid))}
+    result = sweep(found, **at, eps=eps, gap=1e-2, progress=False, **setting)
     axes = result.plot(x="n" if n is None else "eps0")
     axes.axhline(float(exact_number(dict(answer.asked)["delta"], "delta")), color="0.3", linestyle="--")
     return axes

@@ -8,12 +8,14 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from symamp.accounting.coordinates import MESSAGES, CoordinateSums
+from symamp.accounting.privacy_profile import profile as profile_of
 from symamp.bounds.bound import Bound, largest_upper
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, Problem, SymampError
+from symamp.errors import ArgumentError, Problem, SymampError, one_of
 from symamp.formulas.order import maximum
 from symamp.laws.law import Level
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
@@ -103,7 +105,7 @@ class Comparison(ShownAsTable):
         for row in self.rows:
             if row.name == name:
                 return row
-        raise ArgumentError("name", name, f"one of {', '.join(row.name for row in self.rows)}")
+        raise ArgumentError("name", name, one_of((row.name for row in self.rows), name))
 
     def _check_single(self) -> None:
         if len(self) != 1:
@@ -174,7 +176,7 @@ class Comparison(ShownAsTable):
         ax, axes = axes_for(ax, figsize=(9, 6)), self._axes()
         x = max(axes, key=lambda name: len(axes[name])) if x is None else x
         if x not in axes:
-            raise ArgumentError("x", x, f"one of {', '.join(axes)}")
+            raise ArgumentError("x", x, one_of(axes, x))
         places = [float(exact_number(value, x)) for value in axes[x]]
         points = dict(zip(product(*axes.values()), self, strict=True))
         order = sorted(range(len(places)), key=places.__getitem__)
@@ -234,6 +236,7 @@ def compare(
     neighbours: Compared = ALL,
     effort: str = "default",
     participation: Participation | None = None,
+    view: str = MESSAGES,
 ) -> Comparison:
     """Return every bound of the literature that applies, with its value at ``delta`` (or at ``eps``), side by side.
 
@@ -243,7 +246,8 @@ def compare(
     put into a mechanism that has it free. Lists for ``eps0``, ``n``, ``delta`` or ``eps`` ask at all combinations.
     ``names`` selects rows; ``neighbours`` says which inputs are compared, and ``effort`` how long searches for
     the certified bracket may go on, as for ``epsilon``; so does ``participation`` who takes part: then only bounds that
-    are triples have rows.
+    are triples have rows. With ``view="coordinates"`` the bracket is that of the sums, and the rows are of whole
+    messages, which tell more.
 
     Users who differ (``heterogeneous``) bring their number with them; beside their bound stands the approximation of
     Chen, Cao and Ge (2024).
@@ -262,9 +266,9 @@ def compare(
     """
     quantity, given = asked(delta, eps)
     if isinstance(mechanism, HeterogeneousUsers):
-        if (n, eps0, names, neighbours, participation) != (None, None, None, ALL, None):
+        if (n, eps0, names, neighbours, participation, view) != (None, None, None, ALL, None, MESSAGES):
             given_too = Problem("they cannot be given for users who differ")
-            raise ArgumentError("n, eps0, names, neighbours, participation", given_too, "leave them out")
+            raise ArgumentError("n, eps0, names, neighbours, participation, view", given_too, "leave them out")
         return _crowd(mechanism, given, quantity == "epsilon", effort)
     chosen = _chosen(names)
     axes = [_listed(eps0), _listed(n), _listed(given)]
@@ -273,10 +277,11 @@ def compare(
     found: list[_Point] = []
     for subject in [_at(mechanism, x) for x in axes[0]]:
         for users in axes[1]:
-            profile = Profile(Question.of(subject, users, None, neighbours, participation))
-            found += [_point(profile, at, quantity == "epsilon", chosen, effort) for at in axes[2]]
-    truths, rows = zip(*found, strict=True)
-    return Comparison(truths, rows, tuple(None if x is None else str(x) for x in axes[0]))
+            whole: dict[str, Any] = {"n": users, "neighbours": neighbours, "participation": participation}
+            profile, rows = profile_of(subject, **whole, view=view), profile_of(subject, **whole).question.subject
+            found += [_point(profile, rows, at, quantity == "epsilon", chosen, effort) for at in axes[2]]
+    truths, listed = zip(*found, strict=True)
+    return Comparison(truths, listed, tuple(None if x is None else str(x) for x in axes[0]))
 
 
 def _at(mechanism: Any, eps0: object) -> Subject:
@@ -304,9 +309,15 @@ def _chosen(names: Sequence[str] | None) -> frozenset[str]:
     return frozenset(known if names is None else (names,) if isinstance(names, str) else names)
 
 
-def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset[str], effort: str) -> _Point:
-    truth = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
-    subject: Subject = profile.question.subject
+def _point(
+    profile: Profile | CoordinateSums,
+    subject: Subject,
+    given: object,
+    for_epsilon: bool,
+    chosen: frozenset[str],
+    effort: str,
+) -> _Point:
+    truth: Answer = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
     for analysis in BOUNDS.values():
         if analysis.name in chosen and analysis.unsupported_reason(subject) is None:

@@ -23,7 +23,7 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError, one_of
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
@@ -306,7 +306,7 @@ class Combined(Mechanism):
 
     def __init__(self, parts: Sequence[Mechanism], neighbours: str) -> None:
         if neighbours not in NEIGHBOURS:
-            raise ArgumentError("neighbours", neighbours, f"one of {', '.join(NEIGHBOURS)}")
+            raise ArgumentError("neighbours", neighbours, one_of(NEIGHBOURS, neighbours))
         self.parts = tuple(parts)
         self.neighbours = neighbours
         self.parameters = _parameters(self.parts)
@@ -506,9 +506,10 @@ class Combined(Mechanism):
         if prod(len(p.inputs) for p in self.parts) > _LISTED_INPUTS:
             return self
         with suppress(SupportMismatchError):
-            table = self.table()
-            if len(table.inputs) <= _LISTED_INPUTS and len(table.messages) <= 2**_LISTED_MESSAGE_BITS:
-                return table
+            tables = self._tables()
+            sizes = prod(len(t.inputs) for t in tables), self._message_number([len(t.messages) for t in tables])
+            if sizes[0] <= _LISTED_INPUTS and sizes[1] <= 2**_LISTED_MESSAGE_BITS:
+                return self.table()
         return self
 
     def table(self) -> FiniteMechanism:

@@ -93,6 +93,13 @@ class Participation:
         return 1 - self.dropout
 
     @property
+    def only_counts(self) -> bool:
+        """Whether it says of the users only how many count, and which report may stand for the victim's."""
+        plain = Participation(default=self.default, compared=self.compared, batches=self.batches)
+        alike = replace(self, colluders=0, colluding_share=_ZERO) == plain
+        return alike and not self.removal and self.has_one_number
+
+    @property
     def seen(self) -> sp.Rational:
         """The probability with which another user's report is among those that hide the victim's."""
         return (1 - self.colluding) * self.present * (1 - self.leaks)
@@ -228,8 +235,7 @@ class Participation:
             raise ArgumentError("participation", twice, "give one sa.participation(...) with all of it")
         if self.default is not None:
             subject = with_default(subject, self.default)
-        plain = Participation(default=self.default, compared=self.compared, batches=self.batches)
-        if not self.removal and self.has_one_number and replace(self, colluders=0, colluding_share=_ZERO) == plain:
+        if self.only_counts:
             return subject
         (REMOVING if self.removal else PARTICIPATION).check(subject, "participation")
         return cast(Subject, Participating(subject, self))

@@ -56,8 +56,8 @@ class UnarySums:
             held = ((a, b) for a, b in product(range(m + 1), repeat=2) if a + b <= m)
             yield from (x for x in held if size > 2 or sum(x) == m)
             return
-        yield from ((m, 0), (m - 1, 1))
-        yield from ((0, 0), (1, 0), (1, 1)) if size > 2 else ((0, m), (1, m - 1))
+        yield from ((m, 0), (m - 1, 1), (0, m), (1, m - 1))
+        yield from ((0, 0), (1, 0), (1, 1)) if size > 2 else ()
 
     @cached_property
     def _chances(self) -> tuple[float, float]:

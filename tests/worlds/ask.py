@@ -1,6 +1,7 @@
 """Questions about a world: what the package answers, against the truth."""
 
 import importlib.util
+import json
 import math
 import time
 import warnings
@@ -9,10 +10,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from random import Random
+from types import SimpleNamespace
 
 import mpmath
 
 import symamp as sa
+from symamp.verifier import verify
 from tests.oracle.world import (
     Adaptive,
     AnyTwo,
@@ -801,19 +804,66 @@ def ask_coordinates(case: Case) -> None:
         return
     again = Case(seen_by, rng)
     truth, at, n = again.truth, again.level(), seen_by.people
+    more = rng.choice((0, 0, 1, 5))  # users of whom it is only said that they do not count
+    who = rng.choice(({}, {"colluders": more}, {"batches": n}))
+    words = {"n": n + more * bool(who), "view": "coordinates", "participation": sa.participation(**who)}
+    name = f"{found!r}, {who}, n = {words['n']}, coordinates"
     if rng.random() < 0.3:
         delta = level_of_delta(again, truth)
         if delta is not None:
-            ask = lambda: sa.epsilon(found, n=n, delta=delta, view="coordinates", gap=0.1)  # noqa: E731
-            case.ask(f"{found!r}, n = {n}, coordinates: epsilon({delta})", "default", ask,
+            ask = lambda: sa.epsilon(found, delta=delta, gap=0.1, **words)  # noqa: E731
+            case.ask(f"{name}: epsilon({delta})", "default", ask,
                      lambda a: check_epsilon(a, delta, truth.delta, truth.unbounded()))  # fmt: skip
         return
+    door = rng.choice((
+        lambda: sa.delta(found, eps=at.text, gap=0.1, **words),
+        lambda: sa.compare(found, eps=at.text, names=["data_set"], **words).truth,
+        lambda: sa.sweep({"one": found}, eps=[at.text], gap=0.1, progress=False, **words),
+    ))  # fmt: skip
     case.ask(
-        f"{found!r}, n = {n}, coordinates: delta({at.text})",
+        f"{name}: delta({at.text})",
         "default",
-        lambda: sa.delta(found, n=n, eps=at.text, view="coordinates", gap=0.1),
-        lambda a: check_delta(a, truth.delta(at.high), lambda: truth.delta(at.low)),
+        door,
+        lambda a: check_delta(_single(a), truth.delta(at.high), lambda: truth.delta(at.low)),
     )
+
+
+def _single(answer: object) -> object:
+    """An answer, or the only point of a sweep as one."""
+    if not isinstance(answer, sa.Sweep):
+        return answer
+    low, high = answer.lower.item(), answer.upper.item()
+    return SimpleNamespace(lower=low, upper=high, as_mpf=lambda: (mpmath.mpf(low), mpmath.mpf(high)))
+
+
+def ask_certificate(case: Case) -> None:
+    """The certificate of a few rounds, or of several reports: it is valid, and its claim is true."""
+    world, rng = case.world, case.rng
+    if is_crowd(world) or not isinstance(world.takes_part, Everyone | OthersLost | Poisson):
+        return
+    several = taking(world) is None and isinstance(world.takes_part, Everyone) and rng.random() < 0.5
+    found = replace(sized(world, min(world.people, 2)), reports=2) if several else replace(world, rounds=2)
+    if draw.work(found) > _MOST_SEVERAL or case.truth.kinks() == []:
+        return
+    truth, at = Truth(found), case.level(2)
+    adaptive = truth if several else Adaptive([case.truth] * 2)
+
+    def certified() -> dict[str, object]:
+        if several:
+            answer = sa.several_reports(case.subject, n=found.people, reports=2).delta(at.text, gap=0.1)
+        else:
+            answer = sampled(case).rounds(2).delta(at.text, gap=0.1)
+        return answer.certificate()
+
+    def check(data: dict[str, object]) -> None:
+        verdict = verify(json.dumps(data))
+        if verdict.status != "valid":
+            raise FalseAnswerError(f"a certificate that is {verdict.status}: {verdict.reason}")
+        low, high = (Fraction(data["claim"][end]) for end in ("lower", "upper"))
+        if high < truth.delta(at.high) or low > max(truth.delta(at.low), adaptive.delta(at.low)):
+            raise FalseAnswerError(f"a certificate of [{float(low)!r}, {float(high)!r}]")
+
+    case.ask(f"certificate of {'2 reports' if several else '2 rounds'}: delta({at.text})", "default", certified, check)
 
 
 CHEAP = ((ask_exact, 0.06), (ask_epsilon, 0.08), (ask_budget_alone, 0.03), (ask_budgets_alone, 0.3), (ask_tables, 0.15))
@@ -827,6 +877,7 @@ DEAR = (
     (ask_largest_eps0, 0.02),
     (ask_several_reports, 0.004),
     (ask_coordinates, 0.004),
+    (ask_certificate, 0.004),
 )
 """Which share of the worlds a question is asked of: dear ones rarely."""
 

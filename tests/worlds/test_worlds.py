@@ -41,7 +41,7 @@ def test_several_reports_and_coordinates(worlds):
     for number in range(worlds):
         rng = Random(f"several {number}")
         case = ask.Case(draw.world(rng, 800), rng)
-        rng.choice((ask.ask_several_reports, ask.ask_coordinates))(case)
+        rng.choice((ask.ask_several_reports, ask.ask_coordinates, ask.ask_certificate))(case)
         found += [(number, case.world, o) for o in case.outcomes if o.status in ("false", "crash")]
     assert found == []
 

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
+from symamp.accounting.coordinates import COORDINATES, MESSAGES
+from symamp.accounting.privacy_profile import profile as profile_of
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, shown
+from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, one_of, shown
 from symamp.numbers.limits import checked_effort
 from symamp.numbers.reading import Count, Real, asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
-from symamp.questions.profile import Profile
+from symamp.settings.participation import Participation
 from symamp.settings.question import Question
 
 # --------------- Finished points of a sweep in a file, one JSON object a line: what was written is never computed again
@@ -44,7 +46,14 @@ class Finished(NamedTuple):
 
 
 def identity(
-    subject: Any, n: int, quantity: str, given: str, method: str | None, gap: float, effort: str = "default"
+    subject: Any,
+    n: int,
+    quantity: str,
+    given: str,
+    method: str | None,
+    gap: float | None,
+    effort: str = "default",
+    setting: tuple[Participation | None, str] = (None, MESSAGES),
 ) -> str:
     """Return what a point is known by: equal for equal questions about equal mechanisms, in every process.
 
@@ -53,7 +62,8 @@ def identity(
     >>> identity(sa.RandomizedResponse(k=2, eps0=1), *ask) == identity(sa.RandomizedResponse(k=2, eps0=1), *ask)
     True
     """
-    text = repr((_VERSION, _plain(subject), n, quantity, given, method, gap, effort))
+    about = () if setting == (None, MESSAGES) else setting
+    text = repr((_VERSION, _plain(subject), n, quantity, given, method, gap, effort, *about))
     return sha256(text.encode()).hexdigest()
 
 
@@ -223,7 +233,7 @@ class Sweep(ShownAsTable):
         names = ("mechanisms", "eps0", "n", "given")
         known = names[1 + (None in self.eps0) :]
         if x is not None and x not in known:
-            raise ArgumentError("x", x, f"one of {', '.join(known)}")
+            raise ArgumentError("x", x, one_of(known, x))
         ax = axes_for(ax)
         along = names.index(x or max(known, key=lambda name: self.lower.shape[names.index(name)]))
         values = [self.eps0, self.n, self.given][along - 1]
@@ -274,8 +284,8 @@ def _number(value: object) -> float:
 
 # ------------------- Many questions at once: mechanisms by local budgets by users by deltas, resumable, on any executor
 
-_MOST_POINTS = 1_000_000
-"""Of a grid, which is kept in memory."""
+_MOST_POINTS, _GAP = 1_000_000, 1e-4
+"""Of a grid, which is kept in memory; and the relative gap where it is not said."""
 _ONE_AT_A_TIME = Lock()
 
 
@@ -288,12 +298,14 @@ class Task:
     quantity: str
     given: tuple[str, ...]
     method: str | None
-    gap: float
+    gap: float | None
     effort: str = "default"
+    setting: tuple[Participation | None, str] = (None, MESSAGES)
 
     def solved(self) -> list[Finished]:
         """Return the bracket for each value that is given."""
-        profile = Profile(Question.of(self.subject, self.n, self.method))
+        taking, view = self.setting
+        profile: Any = profile_of(self.subject, n=self.n, method=self.method, participation=taking, view=view)
         ask = profile.epsilon if self.quantity == "epsilon" else profile.delta
         answers = (ask(value, gap=self.gap, effort=self.effort) for value in self.given)
         return [Finished(a.lower, a.upper, a.log10_lower, a.log10_upper, a.method) for a in answers]
@@ -316,8 +328,10 @@ def sweep(
     delta: Real | Sequence[Real] | None = None,
     eps: Real | Sequence[Real] | None = None,
     method: str | None = None,
-    gap: float = 1e-4,
+    gap: float | None = None,
     effort: str = "default",
+    participation: Participation | None = None,
+    view: str = MESSAGES,
     executor: Executor | None = None,
     file: str | PathLike[str] | None = None,
     progress: bool | None = None,
@@ -325,10 +339,10 @@ def sweep(
     """Return certified brackets of epsilon (``delta`` given) or of delta (``eps`` given) for all combinations.
 
     ``mechanisms`` is one, a list, or {name: mechanism}; ``eps0``, ``n`` and ``delta`` or ``eps`` are numbers or lists.
-    ``eps0`` is put into the mechanisms, which must have it free; it is left out for those that do not. ``gap`` and
-    ``effort`` are those of each question. ``file`` keeps finished points, one JSON object a line: they are never
-    computed again, also after the process was killed. ``executor`` is any ``concurrent.futures`` executor: threads,
-    processes, or Dask's ``Client.get_executor()``.
+    ``eps0`` is put into the mechanisms, which must have it free; it is left out for those that do not. ``gap`` (1e-4
+    where it is not said), ``effort``, ``participation`` and ``view`` are those of each question. ``file`` keeps
+    finished points, one JSON object a line: they are never computed again, also after the process was killed.
+    ``executor`` is any ``concurrent.futures`` executor: threads, processes, or Dask's ``Client.get_executor()``.
     ``progress`` shows a bar on standard error; by default if that is a terminal.
 
     Raises what the questions raise, and then keeps what was finished; ArgumentError for other arguments, FormatError
@@ -352,7 +366,9 @@ def sweep(
     axes = (tuple(named), written, counts, given)
     if np.prod([len(a) for a in axes]) > _MOST_POINTS:
         raise ArgumentError("sweep", Problem("it has too many points"), f"ask for at most {_MOST_POINTS:,}")
-    checked = relative_gap(gap), checked_effort(effort)
+    if gap is None and view != COORDINATES:
+        gap = _GAP
+    checked = None if gap is None else relative_gap(gap), checked_effort(effort), (participation, view)
     subjects = {(name, i): _at(m, b) for name, m in named.items() for i, b in enumerate(budgets)}
     kept = SweepFile(file)
     found: dict[tuple[int, ...], Finished] = {}
@@ -383,8 +399,10 @@ def curve(
     eps: Real | Sequence[Real] | None = None,
     delta: Real | Sequence[Real] | None = None,
     method: str | None = None,
-    gap: float = 1e-4,
+    gap: float | None = None,
     effort: str = "default",
+    participation: Participation | None = None,
+    view: str = MESSAGES,
 ) -> Sweep:
     """Return certified brackets of delta over a list of eps, or of epsilon over a list of delta, for each n of a list.
 
@@ -395,7 +413,8 @@ def curve(
     >>> found.upper[0, 0].shape, found.quantity
     ((2, 2), 'delta')
     """
-    return sweep(mechanism, n=n, eps=eps, delta=delta, method=method, gap=gap, effort=effort, progress=False)
+    asked: dict[str, Any] = {"method": method, "gap": gap, "effort": effort, "view": view}
+    return sweep(mechanism, n=n, eps=eps, delta=delta, participation=participation, progress=False, **asked)
 
 
 def _solved(tasks: Sequence[Task], executor: Executor | None) -> Iterator[tuple[int, list[Finished]]]:
