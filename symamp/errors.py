@@ -12,6 +12,9 @@ ArgumentError | k | 1 | an integer k >= 2
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 _SHOWN = 200  # characters of a value
 _PARTS = 1000  # of a formula that is printed
 
@@ -53,6 +56,17 @@ class SymampError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.argument, self.value, self.accepted)
+
+
+def one_of(names: Iterable[str], given: object = None) -> str:
+    """Return that one of some names is accepted, and which of them was meant where it is spelt nearly so.
+
+    >>> one_of(["blanket", "generic"], "blankt")
+    'one of blanket, generic; did you mean blanket?'
+    """
+    listed = list(names)
+    near = get_close_matches(given, listed, 1) if isinstance(given, str) else []
+    return f"one of {', '.join(listed)}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def shown(value: object) -> str:

@@ -348,7 +348,9 @@ def test_certificates_of_rounds(name):
     found, once = profile.rounds(2).delta("0.2", gap=0.1), profile.delta("0.2")
     assert 0 < once.lower < found.lower < found.upper
     data = found.certificate()
-    assert verify(json.dumps(data)).status == "valid"
+    verdict = verify(json.dumps(data))
+    assert verdict.status == "valid"
+    assert any("drawn anew in each round" in line for line in verdict.supposed)
     assert data["claim"]["lower"] != "0"
     assert _changed(data, leaks="1/5") == "invalid"
     assert _changed(data, honest="1/2") == "invalid"

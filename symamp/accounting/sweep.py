@@ -22,7 +22,7 @@ from symamp.accounting.coordinates import COORDINATES, MESSAGES
 from symamp.accounting.privacy_profile import profile as profile_of
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, shown
+from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, one_of, shown
 from symamp.numbers.limits import checked_effort
 from symamp.numbers.reading import Count, Real, asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
@@ -233,7 +233,7 @@ class Sweep(ShownAsTable):
         names = ("mechanisms", "eps0", "n", "given")
         known = names[1 + (None in self.eps0) :]
         if x is not None and x not in known:
-            raise ArgumentError("x", x, f"one of {', '.join(known)}")
+            raise ArgumentError("x", x, one_of(known, x))
         ax = axes_for(ax)
         along = names.index(x or max(known, key=lambda name: self.lower.shape[names.index(name)]))
         values = [self.eps0, self.n, self.given][along - 1]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from symamp import bounds
 from symamp.bounds.bound import Bound
 from symamp.bounds.subject import Setting, Subject
-from symamp.errors import ArgumentError, Problem, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, one_of
 
 _ABOVE = (__name__, f"{bounds.__name__}.search")
 """The files of this folder that read the bounds from here."""
@@ -39,7 +39,7 @@ def named(name: object, setting: Setting) -> Bound:
     Raises ArgumentError for an unknown name, SupportMismatchError with the reason if the setting does not.
     """
     if not isinstance(name, str) or name not in BOUNDS:
-        raise ArgumentError("method", name, f"one of {', '.join(BOUNDS)}")
+        raise ArgumentError("method", name, one_of(BOUNDS, name))
     BOUNDS[name].check(setting)
     return BOUNDS[name]
 

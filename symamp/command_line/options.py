@@ -16,7 +16,7 @@ from symamp.accounting.coordinates import MESSAGES, VIEWS
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.command_line.words import OPTION, groups_starting, mechanisms_starting, mentioned, starting
-from symamp.errors import ArgumentError, FormatError, Problem, SymampError
+from symamp.errors import ArgumentError, FormatError, Problem, SymampError, one_of
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
@@ -77,7 +77,7 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
         given[key] = value
     unknown = sorted(set(given) - set(vars(Participation())))
     if unknown:
-        raise ArgumentError("participation", unknown[0], f"one of {', '.join(vars(Participation()))}")
+        raise ArgumentError("participation", unknown[0], one_of(vars(Participation()), unknown[0]))
     if "victim_drops" in given:
         known = {"yes": True, "no": False, True: True, False: False}
         given["victim_drops"] = known.get(given["victim_drops"], given["victim_drops"])
@@ -285,6 +285,8 @@ class MechanismCommand(click.Command):
         flags = {o for p in self.get_params(ctx) if isinstance(p, click.Option) and p.is_flag for o in p.opts}
         try:
             name, file = mentioned(args, flags)
+            if name is not None and file is None and name.endswith(".json"):
+                raise ArgumentError("mechanism", Problem(f"{name} is a file"), f"name it by --mechanism {name}")
             family = load_mechanism(file) if file is not None else None if name is None else by_name(name)
             ctx.meta[_OPTIONS] = self._options(family)
         except SymampError:
@@ -295,7 +297,7 @@ class MechanismCommand(click.Command):
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             known = sorted(o for p in self.get_params(ctx) for o in p.opts if o.startswith("--"))
-            raise ArgumentError("option", error.option_name, f"one of {', '.join(known)}") from None
+            raise ArgumentError("option", error.option_name, one_of(known, error.option_name)) from None
         if ctx.resilient_parsing:
             return rest
         if family is None or (name is not None and file is not None):

@@ -15,7 +15,7 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, Problem, SymampError
+from symamp.errors import ArgumentError, Problem, SymampError, one_of
 from symamp.formulas.order import maximum
 from symamp.laws.law import Level
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
@@ -105,7 +105,7 @@ class Comparison(ShownAsTable):
         for row in self.rows:
             if row.name == name:
                 return row
-        raise ArgumentError("name", name, f"one of {', '.join(row.name for row in self.rows)}")
+        raise ArgumentError("name", name, one_of((row.name for row in self.rows), name))
 
     def _check_single(self) -> None:
         if len(self) != 1:
@@ -176,7 +176,7 @@ class Comparison(ShownAsTable):
         ax, axes = axes_for(ax, figsize=(9, 6)), self._axes()
         x = max(axes, key=lambda name: len(axes[name])) if x is None else x
         if x not in axes:
-            raise ArgumentError("x", x, f"one of {', '.join(axes)}")
+            raise ArgumentError("x", x, one_of(axes, x))
         places = [float(exact_number(value, x)) for value in axes[x]]
         points = dict(zip(product(*axes.values()), self, strict=True))
         order = sorted(range(len(places)), key=places.__getitem__)

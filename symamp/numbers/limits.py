@@ -13,7 +13,7 @@ from functools import lru_cache, update_wrapper
 from math import inf
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, one_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -165,7 +165,7 @@ def checked_effort(effort: object) -> str:
     """
     if isinstance(effort, str) and effort in EFFORTS:
         return effort
-    raise ArgumentError("effort", effort, f"one of {', '.join(EFFORTS)}")
+    raise ArgumentError("effort", effort, one_of(EFFORTS, effort))
 
 
 def kept(maxsize: int) -> Callable[[Callable[Concatenate[Limits, P], T]], Callable[Concatenate[Limits, P], T]]:

@@ -16,7 +16,7 @@ from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError, PrecisionError, Problem
+from symamp.errors import ArgumentError, PrecisionError, Problem, one_of
 from symamp.formulas.order import sign
 from symamp.laws.law import Floats, Level, ball_gparv, float_gparv
 from symamp.numbers.dyadic import decimal_end, float_above, float_below
@@ -91,7 +91,7 @@ def estimate(
     elif system == "mpmath":
         value = mpmath_divergence(worst.law, level, question.n, wanted)
     else:
-        raise ArgumentError("system", system, f"one of {', '.join(_SYSTEMS)}")
+        raise ArgumentError("system", system, one_of(_SYSTEMS, system))
     return Estimate("delta", value, system, worst.method)
 
 
@@ -341,7 +341,7 @@ def sum_law(
     True
     """
     if not isinstance(context, str) or context not in ENGINES:
-        raise ArgumentError("context", context, f"one of {', '.join(ENGINES)}")
+        raise ArgumentError("context", context, one_of(ENGINES, context))
     if digits is not None and context == "numpy":
         raise ArgumentError(
             "digits", Problem("context='numpy' computes with doubles"), "leave it out, or take context='flint'"

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from symamp import randomizers as mechanisms
-from symamp.errors import UnknownMechanismError
+from symamp.errors import UnknownMechanismError, one_of
 from symamp.randomizers import families
 from symamp.randomizers import noise as continuous
 from symamp.randomizers.family import Family, Parametrised
@@ -33,7 +33,7 @@ def named() -> dict[str, type[Parametrised]]:
 def by_name(name: str) -> type[Parametrised]:
     """Return what has that name; UnknownMechanismError if there is nothing."""
     if name not in named():
-        raise UnknownMechanismError("mechanism", repr(name), f"one of {', '.join(named())}")
+        raise UnknownMechanismError("mechanism", repr(name), one_of(named(), name))
     return named()[name]
 
 

@@ -23,7 +23,7 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError, one_of
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
@@ -306,7 +306,7 @@ class Combined(Mechanism):
 
     def __init__(self, parts: Sequence[Mechanism], neighbours: str) -> None:
         if neighbours not in NEIGHBOURS:
-            raise ArgumentError("neighbours", neighbours, f"one of {', '.join(NEIGHBOURS)}")
+            raise ArgumentError("neighbours", neighbours, one_of(NEIGHBOURS, neighbours))
         self.parts = tuple(parts)
         self.neighbours = neighbours
         self.parameters = _parameters(self.parts)

@@ -17,7 +17,7 @@ from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.listed_laws import ComparedLaws, compare_laws
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import groups_of
-from symamp.errors import ArgumentError, Problem, VerificationError
+from symamp.errors import ArgumentError, Problem, VerificationError, one_of
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter, check_range
 from symamp.numbers.rationals import fmpq_of
@@ -129,7 +129,7 @@ class Parametrised:
         """Raise ArgumentError unless all names are those of parameters."""
         for name in names:
             if name not in cls.names():
-                raise ArgumentError("parameter", name, f"one of {', '.join(sorted(cls.names()))}")
+                raise ArgumentError("parameter", name, one_of(sorted(cls.names()), name))
 
     @classmethod
     def names(cls) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from symamp.errors import (
     SymampError,
     UndecidedOrderError,
     UnknownInputError,
+    one_of,
     shown,
 )
 from symamp.formulas.normal_form import normal
@@ -187,7 +188,7 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
     3/4
     """
     if utility not in UTILITIES:
-        raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
+        raise ArgumentError("utility", utility, one_of(UTILITIES, utility))
     if not isinstance(mechanism, Utility):
         raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism of symamp")
     found = protocol_of(mechanism)

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Never
 
-from symamp.errors import ArgumentError, FormatError, Problem
+from symamp.errors import ArgumentError, FormatError, Problem, one_of
 
 _MOST_DEPTH, _MOST_VALUES, _MOST_BITS = 16, 500_000, 4000
 
@@ -31,7 +31,7 @@ def schema_text(name: str) -> str:
     ['format', 'version', 'name']
     """
     if name not in schema_names():
-        raise ArgumentError("schema", name, f"one of {', '.join(schema_names())}")
+        raise ArgumentError("schema", name, one_of(schema_names(), name))
     return (files(__package__) / f"{name}.json").read_text(encoding="utf-8")
 
 

@@ -159,6 +159,8 @@ def _told(
         if not direct:
             (checked if _is_shown(i, sides) else supposed).append(_round(i, s, sides))
             supposed.append(f"kind {i}: that its users are sampled at that rate")
+            if s.participation is not None:
+                supposed.append(f"kind {i}: that who takes part is drawn anew in each round, whatever happened before")
         if s.is_given:
             supposed += _given(i, s)
     if not direct:
