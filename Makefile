@@ -40,6 +40,7 @@ lint: $(DEV)
 	$(BIN)/lint-imports
 
 docs: $(DEV)
+	$(BIN)/python docs/deployments/figures.py
 	$(BIN)/sphinx-build -W --keep-going -j auto -b html docs docs/_build/html
 
 linkcheck: $(DEV)

@@ -9,6 +9,7 @@ from math import exp, inf
 from typing import Any
 
 import sympy as sp
+from flint import arb, fmpq
 
 from symamp.accounting.curves import CurvePoints, curve_above
 from symamp.accounting.exports import event_classes, loss_distribution, opendp_profile, profile_callable, to_document
@@ -45,6 +46,8 @@ EXPORT_DELTA = "1e-12"
 """How far the tails matter where it is not said."""
 _DELTA_PER_WIDTH = 3.0
 """What sums over frequencies may leave open of delta, in units of the width of eps: a rule of thumb."""
+_LARGEST_EPS = 700.0
+"""Beyond it levels are long fractions."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Composition(PublicNames):
     True
     """
 
-    _internal_names = "delta_of known of"
+    _internal_names = "delta_of estimate known of"
 
     rounds: tuple[tuple[Round, int], ...]
 
@@ -156,12 +159,15 @@ class Composition(PublicNames):
         log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
         ends, limited = [ZERO, Dyadic(1)], False
         proved: list[Side | None] = [None, None]
+        only = self._only_level(query)
         for up in sides:
-            found = self.known.pairs(up, value, log_delta, width, effort=query.effort)
+            found = self.known.pairs(up, value, log_delta, width, effort=query.effort, level=only)
             limited = limited or found.limited
             if not found.pairs:
                 continue
-            plan = estimate_divergence(FloatProduct.of(found.pairs), value, query.settings.gap).plan
+            plan = None
+            if only is None or not up or sum(e > only for e, _ in found.pairs[0][0].atoms) > 1:
+                plan = estimate_divergence(FloatProduct.of(found.pairs), value, query.settings.gap).plan
             with at_precision(256):
                 ball = query.level.eps()
             lower, upper, bits = enclose_divergence(found.pairs, ball, plan)
@@ -172,6 +178,33 @@ class Composition(PublicNames):
         gaussian = exp(gaussian_log_delta(self.mu, value))
         own, proof = Interval(least.below, most.above), RoundsProof(proved[True], proved[False])
         return Answer(self._question, query, least, most, own, limited=limited, gaussian=gaussian, proof=proof)
+
+    def estimate(self, query: Query, up: bool, width: float) -> float:
+        """Return an estimate of the logarithm of an end of delta, from points as dense as ``width`` asks.
+
+        Points above are estimates themselves; those below cost no more than estimates.
+        """
+        value = float(sp.N(query.given, 17))
+        log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
+        if any(isinstance(found, DirectedRound) for found, _ in self.rounds):
+            return log_delta
+        only = self._only_level(query)
+        found = self.known.pairs(up, value, log_delta, width, level=only, estimated=True).pairs
+        if not found:
+            return -inf
+        if only is not None and up:
+            with at_precision(64):
+                return float(arb(found[0][0].divergence(only)).log())
+        estimate = estimate_divergence(FloatProduct.of(found), value, WIDEST_SUM)
+        return estimate.log_upper if up else estimate.log_lower
+
+    def _only_level(self, query: Query) -> fmpq | None:
+        """Return the level of the question as a fraction, rounded down, if there is one round: no other one matters."""
+        if self.count > 1 or sp.N(query.given, 17) > _LARGEST_EPS:
+            return None
+        with at_precision(128):
+            below = Dyadic.of(query.level.exponential_minus_one().lower())
+        return 1 + below.fraction
 
     @undisturbed()
     def gaussian_epsilon(self, delta: Real) -> float:

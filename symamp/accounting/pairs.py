@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import sympy as sp
-from flint import arb
+from flint import arb, fmpq
 
 from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
 from symamp.accounting.round import DirectedRound, Round, points_of
@@ -98,8 +98,13 @@ class RoundPairs:
         *,
         even: bool = False,
         effort: str = "default",
+        level: fmpq | None = None,
+        estimated: bool = False,
     ) -> Pairs:
         """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
+
+        One round that is asked about one ``level`` E >= 1 needs no other point above. ``estimated`` pairs above are
+        made of estimates in floats, and bound nothing.
 
         ``even`` ones are for questions that are not known yet. A ``tail`` asks for further points up to the local
         budget, so that no loss is infinite that is finite; it says how small a divergence there matters, as minus its
@@ -115,6 +120,8 @@ class RoundPairs:
             tail,
             even,
             checked_effort(effort),
+            level if up and self.count == 1 else None,
+            up and estimated,
         )
         if key not in self._made:
             self._made[key] = self._pairs(*key)
@@ -125,7 +132,16 @@ class RoundPairs:
         return {}
 
     def _pairs(
-        self, up: bool, ratio: float, log_delta: float, gap: float | None, tail: float, even: bool, effort: str
+        self,
+        up: bool,
+        ratio: float,
+        log_delta: float,
+        gap: float | None,
+        tail: float,
+        even: bool,
+        effort: str,
+        level: fmpq | None,
+        estimated: bool,
     ) -> Pairs:
         curves, limits = list[RoundCurve](), Limits.of(effort)
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
@@ -148,6 +164,8 @@ class RoundPairs:
                 tuple(e for e in part if top is None or e < top)
                 for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))
             )
+            if level is not None:
+                levels, tails = tuple(e for e in sorted({fmpq(1), level}) if top is None or e < top), ()
             if isinstance(found, DirectedRound):
                 log_least = log_delta + log(_BEYOND / self.count)
                 sides = []
@@ -158,7 +176,8 @@ class RoundPairs:
                 continue
             bottom = None if top is None else 1 / top
             if up:
-                near, beyond = found.above(levels, limits=limits), found.above(tails, far=True, limits=limits)
+                near = found.estimated(levels) if estimated else found.above(levels, limits=limits)
+                beyond = found.above(tails, far=True, limits=limits)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
                     last = max(points[0].level, 1 << ceil(far / log(2.0)))

@@ -42,6 +42,7 @@ from symamp.sums.divergence import Settings
 # What is tuned: the width of a curve against the time of its points, all relative. Every width gives a bound.
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
 _POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIBLE) for x in (1e-5, 1e-4))
+_DEAR_POINT = 1e-3
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
 _FEW_USERS = 1_000
 """Up to so many users kernels take many frequencies, and the ends are apart by more, since data sets do not attain the
@@ -122,6 +123,10 @@ class Round:
         has is spent, some levels have cheap ones, or are left out.
         """
         raise NotImplementedError
+
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        """Return estimates of what ``above`` bounds: in floats, where they are quicker than bounds."""
+        return self.above(levels, limits=Limits())
 
     def below(self, eps: float) -> tuple[Repeatable, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
@@ -206,6 +211,11 @@ class ShuffledRound(Round):
         cheap = descend(levels, lambda e: known.get(e) or point(e, more, far=True), tolerance, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        """Return estimates of what ``above`` bounds, by the part that is the largest near the deviation."""
+        part, n, settings = self._chosen[0][1], self.question.n, _search().rough
+        return tuple(CurvePoint.estimated(e, part.log_estimate(level_at(e), n, settings)) for e in levels)
+
     def is_cheap(self, level: fmpq) -> bool:
         """Return whether only a cheap bound was evaluated at a level."""
         return (level, True) in self._known and (level, False) not in self._known
@@ -218,14 +228,16 @@ class ShuffledRound(Round):
         """Return evidence with the work it took, the first time: levels do not depend on what was asked before."""
         if (level, far) in self._known:
             return self._known[level, far]
-        settings = self.accuracy.under(Limits())
+        limits, accuracy = Limits(), self.accuracy
         at, best = level_at(level), tuple[Evidence, ...]()
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
+            dear = part.estimate_error > 0.0
+            settings = replace(accuracy, gap=_DEAR_POINT if dear else accuracy.gap).under(limits)
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, settings, None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
-        self._known[level, far] = best, settings.limits.spent
+        self._known[level, far] = best, limits.spent
         return self._known[level, far]
 
     def below(self, eps: float) -> tuple[Repeatable, int] | None:
@@ -469,7 +481,15 @@ class SampledRound(Round):
         times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
         """
         inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, limits=limits)
-        return tuple(CurvePoint(self._outside(p.level), fmpq(0), self.rate * p.high) for p in inner)
+        return self._seen(inner)
+
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        """Return estimates of what ``above`` bounds."""
+        return self._seen(self.base.estimated(1 + (e - 1) / self.rate for e in levels))
+
+    def _seen(self, inner: Iterable[CurvePoint]) -> tuple[CurvePoint, ...]:
+        """Return points of the unsampled round, seen through the sampling."""
+        return tuple(CurvePoint(1 + self.rate * (p.level - 1), fmpq(0), self.rate * p.high) for p in inner)
 
     def below(self, eps: float) -> tuple[Repeatable, int] | None:
         """Return the data set of the unsampled round, seen through the sampling, and n.
@@ -487,6 +507,3 @@ class SampledRound(Round):
         components = tuple(Component(rest + rate * c.ratio0, rest + rate * c.ratio1, c.mass) for c in d.components)
         singular = tuple((rate * a, rate * b) for a, b in d.singular)
         return replace(reduction, decomposition=Decomposition(components, singular, d.parameters, d.pair)), n
-
-    def _outside(self, level: fmpq) -> fmpq:
-        return 1 + self.rate * (level - 1)

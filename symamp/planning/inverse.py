@@ -17,6 +17,7 @@ from symamp.accounting.coordinates import COORDINATES, MESSAGES, CoordinateSums,
 from symamp.accounting.losses import gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.privacy_profile import Profile
+from symamp.bounds.registry import by_default
 from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.data_sets.search import DataSetSearch
@@ -137,13 +138,18 @@ _LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
 largest of a quotient of places."""
 _FIRST_SHIFT = 1e-6
 """How far from the root the first proof is tried, relatively, where estimates are close."""
-_ROUNDS_GAP, _DEAR_ROUNDS_GAP, _NEAR = 1e-3, 3e-2, 1e-2
-"""The least width of eps for many rounds, and that which is taken where points cost much; and how near the root a place
-must be, relatively, for slopes to be those there."""
+_ROUNDS_GAP, _DEAR_ROUNDS_GAP = 1e-3, 3e-2
+"""The least width of eps for many rounds, and that which is taken where points cost much."""
+_FEW_POINTS, _WIDEST_GAP, _SHARE_OF_BRACKET, _EPS_PER_LOG = 3e-2, 2e-2, 0.1, 0.05
+"""The width of eps at which estimates of many rounds aim, and the largest of ends; the share of a bracket that is left
+to points; and how much of eps, relatively, makes one in the logarithm of delta, about."""
+_NEAR, _FAR, _DELTA_GAP = 2e-3, 3e-2, 1e-3
+"""How near a place is that is corrected, relatively, and how far at most it is then moved; and the width of delta that
+sums over frequencies aim at."""
 _CUTS, _CLOSE = 3, 1e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
-_ROOM, _DEAR_ROOM = 2e-3, 2e-2
-"""How far from the root many rounds are tried first, in units of log delta: where points cost much, only once."""
+_ROOM = 5e-3
+"""How far from the root ends that are known by certified sums alone are tried first, in the logarithm of delta."""
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 
@@ -211,13 +217,13 @@ def largest_eps0(
     ends = max(floor_, _LEAST_EPS0), most
     if floor_ >= most:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS * fixed.rounds:g}")
-    search: _Search | _Certified
+    search: _Search
     if isinstance(family, HeterogeneousUsers):
-        search = _Certified(lambda x, _: _of_users(subject(x), at), None, at, goal, ends)
+        search = _UsersWhoDiffer(subject, at, goal, ends, False)
     elif fixed.is_one_round:
-        search = _Search(subject, lambda _: count, at, goal, method, ends)
+        search = _OneRound(subject, lambda _: count, at, goal, method, ends, False)
     else:
-        search = _Certified.of_rounds(lambda x: fixed.whole(subject(x), count), at, goal, ends)
+        search = _ManyRounds(lambda x: fixed.whole(subject(x), count), at, goal, ends, False)
     high, low = search.roots(rising=True)
     private = _proved(_Private(search, high, -1), floor_ or None)
     violated = _proved(_Violated(search, low, +1))
@@ -264,21 +270,19 @@ def least_n(
     # All colluders are known: what is sought is the number of the others.
     whole: Callable[[int], int] = (lambda m: m) if taking is None else taking.total
     largest = float(LARGEST_N)
-    search: _Search | _Certified
+    search: _Search
     if isinstance(mechanism, HeterogeneousUsers):
         crowd = mechanism
         fixed.refuse_for_users_who_differ(None)
         whole, largest = lambda copies: copies * crowd.n, float(LARGEST_N // crowd.n)
         ends = (1.0, largest)
-        search = _Certified(lambda x, _: _of_users(crowd.copies(round(x)), at), None, at, goal, ends, grain=1.0)
+        search = _UsersWhoDiffer(lambda x: crowd.copies(round(x)), at, goal, ends, True)
     else:
         subject = Question.of(mechanism, whole(1), method, participation=participation).subject
         if fixed.is_one_round:
-            search = _Search(lambda _: subject, round, at, goal, method, (1.0, largest))
+            search = _OneRound(lambda _: subject, round, at, goal, method, (1.0, largest), True)
         else:
-            search = _Certified.of_rounds(
-                lambda x: fixed.whole(subject, round(x)), at, goal, (1.0, largest), grain=1.0, start=_FIRST_USERS
-            )
+            search = _ManyRounds(lambda x: fixed.whole(subject, round(x)), at, goal, (1.0, largest), True)
     asked, named = (*_goal(at, goal), *fixed.shown), _named(mechanism, taking)
     found = search.answer(1.0, True)
     if found.most.at_most(goal.given):
@@ -345,16 +349,7 @@ def most_rounds(
     def many(x: float) -> Composition:
         return Composition.of((found, count * round(x)) for found, count in one.rounds)
 
-    deviation, budget = one.mu, float(sp.N(at.given, 17))
-    search = _Certified(
-        lambda x, above: one_end(many(x), at, above),
-        lambda x: gaussian_log_delta(deviation * sqrt(x), budget),
-        at,
-        goal,
-        (1.0, float(LARGEST_ROUNDS // one.count)),
-        grain=1.0,
-        is_dear=lambda x: is_dear(one),
-    )
+    search = _ManyRounds(many, at, goal, (1.0, float(LARGEST_ROUNDS // one.count)), True)
     high, low = search.roots(rising=True)
     private = _proved(_Private(search, high, -1, floor))
     violated = _proved(_Violated(search, low, +1, ceil))
@@ -442,22 +437,9 @@ def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:
     return ("eps", at.written), ("delta", goal.written)
 
 
-def one_end(whole: Composition | CoordinateSums, at: Query, above: bool, log_delta: float = 0.0) -> Answer:
-    """Return one end of delta after all rounds, or of one by coordinates, from fewer points where they take long."""
-    if isinstance(whole, CoordinateSums):
-        return whole.one_end(at.to_gap(_DELTA_GAP), log_delta, _DEAR_ROUNDS_GAP, above)
-    usual = max(found.gap if above else found.gap_below for found, _ in whole.rounds)
-    width = _DEAR_ROUNDS_GAP if above and is_dear(whole) else max(_ROUNDS_GAP, usual)
-    return whole.delta_of(at.to_gap(_DELTA_GAP), width, (above,))
-
-
 def is_dear(whole: Composition | CoordinateSums) -> bool:
     """Return whether points of the upper end take long."""
     return isinstance(whole, Composition) and any(found.is_dear for found, _ in whole.rounds)
-
-
-def _of_users(crowd: Any, at: Query) -> Answer:
-    return Profile(Question.of_users(crowd)).answer(at)
 
 
 def _named(subject: object, taking: Participation | None) -> str:
@@ -481,29 +463,76 @@ def _largest_evaluated(family: Any) -> float:
     return LARGEST_EPS / max(alone, 1.0) * (1.0 - 1e-15) if 1.0 < alone < inf else LARGEST_EPS
 
 
-class _Unknown(Protocol):
+class _Search:
     """delta at a fixed eps as a function of one unknown x: the local budget, the number of users, or that of rounds.
 
-    ``target`` is the delta that is aimed at, with its logarithm; x goes from ``least`` to ``most``.
+    Floats find where the least upper bound, and the largest lower one, are delta; certified answers say the rest.
+    ``target`` is the delta that is aimed at, with its logarithm; x goes from ``least`` to ``most``, in whole steps if
+    ``whole``.
     """
 
-    target: fmpq
-    log_delta: float
-    least: float
-    most: float
+    accuracy = _ROUGH_ACCURACY
+    """How near a root of estimates is sought, relatively."""
 
-    def room(self, place: float, slope: float, above: bool) -> float:
-        """Return how far from the root, in the logarithm of delta, the first proof of either end is tried."""
+    def __init__(self, goal: Query, ends: tuple[float, float], whole: bool, start: float | None = None) -> None:
+        self.target: fmpq = goal.given
+        self.log_delta = goal.log_delta
+        self.least, self.most = ends
+        self.grain = 1.0 if whole else 0.0
+        self._start = start
+        self.answer = cache(self._answer)
+
+    def _answer(self, x: float, above: bool) -> Answer:
+        """Return an answer for delta that has the upper end, or the lower one."""
+        raise NotImplementedError
+
+    def estimate(self, x: float, above: bool) -> float:
+        """Return an estimate of the logarithm of that end."""
+        raise NotImplementedError
+
+    def roughly(self, x: float) -> float:
+        """Return an estimate that is quick, which shows where to begin."""
+        raise NotImplementedError
+
+    def room(self, slope: float) -> float:
+        """Return how far from the root, in the logarithm of delta, the first proof is tried."""
+        return _ROOM
 
     def is_dear(self, x: float) -> bool:
-        """Return whether one upper end must do."""
+        """Return whether one upper end must do: a nearer place is not tried."""
+        return False
 
-    def answer(self, x: float, above: bool) -> Answer:
-        """Return an answer for delta that has the upper end, or the lower one."""
+    def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
+        """Return where the least upper bound, and the largest lower bound, are about delta.
+
+        With each comes about d log delta / d log x there, without its sign.
+        """
+        begin = min(max(1.0, 2.0 * self.least), self.most) if rising else _FIRST_USERS
+        place = self._root(self.roughly, rising, begin if self._start is None else self._start, 2.0 if rising else 1.0)
+        low = self._root(lambda x: self.estimate(x, False), rising, *place, self.accuracy)
+        return self._high(place, low, rising), low
+
+    def _high(self, place: _Root, low: _Root, rising: bool) -> _Root:
+        """Return the root of the least upper bound: by steps from that of the largest lower one, which is near."""
+        return self._root(lambda x: self.estimate(x, True), rising, *low, self.accuracy)
+
+    def _root(
+        self,
+        log_value: Callable[[float], float],
+        rising: bool,
+        start: float,
+        slope: float,
+        accuracy: float = _ROUGH_ACCURACY,
+    ) -> _Root:
+        sign = 1.0 if rising else -1.0
+        curve = cache(lambda x: sign * _bent(max(log_value(x), _LEAST_LOG_VALUE), self.log_delta))
+        return _from(curve, self.least, self.most, start, slope, accuracy, self.grain)
 
 
-class _Search:
+class _OneRound(_Search):
     """One round of users who run one mechanism: floats know both ends nearly as well as certified evaluations do."""
+
+    accuracy = _ACCURACY
 
     def __init__(
         self,
@@ -513,74 +542,54 @@ class _Search:
         goal: Query,
         method: str | None,
         ends: tuple[float, float],
+        whole: bool,
     ) -> None:
+        super().__init__(goal, ends, whole)
         self.subject, self.users, self.method = subject, users, method
-        self.least, self.most = ends
-        self._at, self.level = at, at.level
-        self.target: fmpq = goal.given
-        self.log_delta = goal.log_delta
-        self.shift = _FIRST_SHIFT
-        self.cheapest = method
+        self._at, self._level = at, at.level
+        self._shift = _FIRST_SHIFT
+        self._cheapest = method
+        self._quickest: str | None = None
         self._member: int | None = None
 
-    def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
-        """Return where the least upper bound, and the largest lower bound, are about delta.
+    def _high(self, place: _Root, low: _Root, rising: bool) -> _Root:
+        away = log(low[0] / place[0])
+        if abs(away) <= LOOSE or self.method is not None or not self.least < place[0] < self.most:
+            return self._root(self.roughly, rising, *place, _ACCURACY)
+        # The least bound is near the cheap one, or near the data sets.
+        miss = abs(_bent(max(self.estimate(place[0], True), _LEAST_LOG_VALUE), self.log_delta))
+        is_near = miss < 0.5 * abs(away) * low[1]
+        return self._root(lambda x: self.estimate(x, True), rising, place[0] if is_near else low[0], low[1])
 
-        With each comes about d log delta / d log x there, without its sign.
-        """
-        sign = 1.0 if rising else -1.0
+    def room(self, slope: float) -> float:
+        return self._shift * slope
 
-        def rises(log_value: Callable[[float], float]) -> Callable[[float], float]:
-            return cache(lambda x: sign * _bent(log_value(x), self.log_delta))
-
-        def root(curve: Callable[[float], float], start: float, slope: float, accuracy: float) -> _Root:
-            grain = 0.0 if rising else 1.0  # numbers of users are whole
-            return _from(curve, self.least, self.most, start, slope, accuracy, grain)
-
-        cheap = rises(lambda x: self._above(x, cheap=True))
-        place, slope = root(cheap, self._start(rising), 2.0 if rising else 1.0, _ROUGH_ACCURACY)
-        low = root(rises(self._below), place, slope, _ACCURACY)
-        away = log(low[0] / place)
-        if abs(away) <= LOOSE or self.method is not None or not self.least < place < self.most:
-            high = root(cheap, place, slope, _ACCURACY)
-        else:  # the least bound is near the cheap one, or near the data sets
-            above = rises(lambda x: self._above(x, cheap=False))
-            is_near = abs(above(place)) < 0.5 * abs(away) * low[1]
-            high = root(above, place if is_near else low[0], low[1], _ROUGH_ACCURACY)
-        return high, low
-
-    def _start(self, rising: bool) -> float:
-        """Return where to begin: few users take longer to evaluate than many."""
-        return min(max(1.0, 2.0 * self.least), self.most) if rising else _FIRST_USERS
-
-    def room(self, place: float, slope: float, above: bool) -> float:
-        """Return how far from the root, in the logarithm of delta, the first proof is tried."""
-        return self.shift * slope
-
-    def is_dear(self, x: float) -> bool:
-        """Return False: a nearer place may be tried, too."""
-        return False
-
-    def answer(self, x: float, above: bool) -> Answer:
-        """Return an answer for delta; whatever bounds it from above will do where the lower end is wanted."""
-        method = self.method if above else self.cheapest
-        return Profile(Question.of(self.subject(x), self.users(x), method)).answer(self._at)
+    def _answer(self, x: float, above: bool) -> Answer:
+        """Whatever bounds it from above will do where the lower end is wanted."""
+        subject = self.subject(x)
+        if self._quickest is None:
+            self._quickest = by_default(subject)[0].name
+        method = self.method if above else self._quickest
+        return Profile(Question.of(subject, self.users(x), method)).answer(self._at)
 
     def _limited(self) -> Settings:
         """Return what one estimate in floats aims at, with limits of its own."""
         return Settings(limits=Limits.of(self._at.effort))
 
-    def _above(self, x: float, *, cheap: bool) -> float:
+    def roughly(self, x: float) -> float:
         n, settings = self.users(x), self._limited()
-        ladder = CandidateBounds(self.subject(x), self.cheapest if cheap else self.method)
-        if self.cheapest is None:  # which analyses apply is not asked again
-            self.cheapest = ladder.first.parts[0].method
-        if cheap:
-            value = ladder.first.ranked(self.level, n, settings)[0].log_estimate(self.level, n, settings)
-        else:
-            value, _, part = ladder.least_value(self.level, n, settings, -inf)
-            self.shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
-        return max(value, _LEAST_LOG_VALUE)
+        ladder = CandidateBounds(self.subject(x), self._cheapest)
+        if self._cheapest is None:  # which analyses apply is not asked again
+            self._cheapest = ladder.first.parts[0].method
+        return ladder.first.ranked(self._level, n, settings)[0].log_estimate(self._level, n, settings)
+
+    def estimate(self, x: float, above: bool) -> float:
+        if not above:
+            return self._below(x)
+        ladder = CandidateBounds(self.subject(x), self.method)
+        value, _, part = ladder.least_value(self._level, self.users(x), self._limited(), -inf)
+        self._shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
+        return value
 
     def _below(self, x: float) -> float:
         """Return an estimate of log of the lower bound; of many mechanisms, of the one that was the worst at first."""
@@ -588,126 +597,105 @@ class _Search:
         members = subject.members()
         if self._member is not None:
             subject = members[self._member]
-        value, found = DataSetSearch(subject).largest_value(self.level, self.users(x), self._limited())
+        value, found = DataSetSearch(subject).largest_value(self._level, self.users(x), self._limited())
         if self._member is None and len(members) > 1:
             assert found.data_sets is not None
             self._member = [repr(m) for m in members].index(found.data_sets.member)
-        return max(value, _LEAST_LOG_VALUE)
+        return value
 
 
-_DELTA_GAP, _PLACES, _ASIDE = 1e-3, 4, 1e-3
-"""The width of delta that sums over frequencies aim at, places at which a root is corrected by certified ends, and how
-far aside a place is, relatively, where slopes are taken."""
+class _ManyRounds(_Search):
+    """Many rounds: few points in floats say where each end is delta, as many as a certified end has say by how much."""
 
-
-class _Certified:
-    """Many rounds, and users who differ: floats know roughly where delta is reached, certified answers say the rest.
-
-    ``asked`` gives an answer for delta with one end, or both. ``estimate`` is the logarithm of delta in floats; None
-    where there is no other estimate than what is certified.
-    """
+    accuracy = _NEAR
 
     def __init__(
         self,
-        asked: Callable[[float, bool], Answer],
-        estimate: Callable[[float], float] | None,
-        at: Query,
-        goal: Query,
-        ends: tuple[float, float],
-        grain: float = 0.0,
-        start: float | None = None,
-        is_dear: Callable[[float], bool] = lambda x: False,
-    ) -> None:
-        self.answer = cache(asked)
-        self.is_dear = is_dear
-        self._estimate = self._seen if estimate is None else estimate
-        self.least, self.most = ends
-        self.target: fmpq = goal.given
-        self.log_delta = goal.log_delta
-        self._grain, self._start = grain, start
-        self._logs: dict[float, float] = {}
-
-    @classmethod
-    def of_rounds(
-        cls,
         composed: Callable[[float], Composition | CoordinateSums],
         at: Query,
         goal: Query,
         ends: tuple[float, float],
-        grain: float = 0.0,
+        whole: bool,
         start: float | None = None,
-    ) -> _Certified:
-        """Return the search for one number on which all rounds depend."""
-        known, budget = cache(composed), float(sp.N(at.given, 17))
-        return cls(
-            lambda x, above: one_end(known(x), at, above, goal.log_delta),
-            lambda x: gaussian_log_delta(known(x).mu, budget),
-            at,
-            goal,
-            ends,
-            grain,
-            start,
-            lambda x: is_dear(known(x)),
-        )
+    ) -> None:
+        super().__init__(goal, ends, whole, start)
+        self._composed, self._at = cache(composed), at
+        self._budget = float(sp.N(at.given, 17))
+        self._width = _ROUNDS_GAP
+        self.estimate = cache(self._estimate)  # type: ignore[method-assign]
 
     def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
-        """Return where delta is reached, about, and the slope there: by estimates, then by lower ends, which are quick.
+        """Of brackets that are wide anyhow ends are less close; places are corrected by estimates as close as those."""
+        high, low = super().roots(rising=rising)
+        if self.least < min(high[0], low[0]) and max(high[0], low[0]) < self.most:
+            apart = abs(log(high[0] / low[0])) * low[1] * -self.log_delta * _EPS_PER_LOG - _FEW_POINTS
+            self._width = min(max(_ROUNDS_GAP, _SHARE_OF_BRACKET * apart), _WIDEST_GAP)
+        return self._corrected(high, True, rising), self._corrected(low, False, rising)
 
-        Where estimates are far off, as where few messages tell much, certified upper ends take their place.
-        """
-        sign = 1.0 if rising else -1.0
-        start = min(max(1.0, 2.0 * self.least), self.most) if self._start is None else self._start
-        place = self._root(self._estimate, sign, start, _ROUGH_ACCURACY)
-        first, steep = place, self._steepness(place)
-        for _ in range(_PLACES):
-            x = self._admitted(place)
-            if x == self.most and rising and self.answer(x, True).most.at_most(self.target):
-                break
-            miss = log_miss(self.answer(x, False).least, self.log_delta)
-            if x == self.most or not (isfinite(miss) and steep > 0.0):
-                place = self._root(self._seen, sign, place, _NEAR)
-                steep = self._steepness_seen(place)
-                break
-            place = min(max(x * exp(-sign * miss / steep), self.least), self.most)
-            if abs(log(place / x)) < _NEAR:
-                break
-        high, slope = place, -steep / self.log_delta
-        if steep > 0.0 and first < self.most and abs(log(place / first)) > _NEAR and not self.is_dear(first):
-            # Both ends are apart, and estimates are nearer to the upper one.
-            miss = self._seen(first) - self.log_delta
-            if isfinite(miss):
-                high = min(max(self._admitted(first) * exp(-sign * miss / steep), self.least), self.most)
-        return (high, slope), (place, slope)
+    def _corrected(self, root: _Root, above: bool, rising: bool) -> _Root:
+        x, slope = root
+        if not (self.least < x < self.most and isfinite(slope) and slope > 0.0):
+            return root
+        sign, x = 1.0 if rising else -1.0, float(round(x)) if self.grain else x
+        value, gap = self.estimate(x, above), self._gap(x, above)
+        if gap < _FEW_POINTS:  # what points cost is about in proportion to the width
+            fewer = self._estimate(x, above, 2.0 * _FEW_POINTS)
+            value += (value - fewer) * (1.0 - gap / _FEW_POINTS) if isfinite(value - fewer) else 0.0
+        step = sign * _bent(max(value, _LEAST_LOG_VALUE), self.log_delta) / slope
+        return (min(max(x * exp(-step), self.least), self.most) if abs(step) < _FAR else x), slope
 
-    def _root(self, log_value: Callable[[float], float], sign: float, start: float, accuracy: float) -> float:
-        curve = cache(lambda x: sign * _bent(max(log_value(x), _LEAST_LOG_VALUE), self.log_delta))
-        return _from(curve, self.least, self.most, start, 2.0 if sign > 0.0 else 1.0, accuracy, 0.0)[0]
+    def _one(self, x: float) -> Composition | CoordinateSums:
+        return self._composed(float(round(x)) if self.grain else x)
 
-    def _steepness(self, x: float) -> float:
-        """Return about |d log delta / d log x| by estimates; 0 where they do not say."""
-        aside = x * (1.0 - _ASIDE) if x > self.least else x * (1.0 + _ASIDE)
-        found = abs((self._estimate(aside) - self._estimate(x)) / _ASIDE)
-        return found if isfinite(found) else 0.0
+    def _gap(self, x: float, above: bool) -> float:
+        """Return the width of eps that points of one end aim at: wider where they take long."""
+        whole = self._one(x)
+        if isinstance(whole, CoordinateSums) or (above and self.is_dear(x)):
+            return _DEAR_ROUNDS_GAP
+        return max(self._width, *(found.gap if above else found.gap_below for found, _ in whole.rounds))
 
-    def _steepness_seen(self, place: float) -> float:
-        """Return the same by the nearest places that were evaluated."""
-        near = sorted((x for x, v in self._logs.items() if isfinite(v)), key=lambda x: abs(log(x / place)))[:2]
-        if len(near) < 2:
-            return 1.0
-        return abs((self._logs[near[0]] - self._logs[near[1]]) / log(near[0] / near[1])) or 1.0
+    def room(self, slope: float) -> float:
+        return max(_ROOM, self._width)
 
-    def _admitted(self, x: float) -> float:
-        return float(round(x)) if self._grain else x
+    def is_dear(self, x: float) -> bool:
+        return is_dear(self._one(x))
 
-    def _seen(self, x: float) -> float:
-        """Return the logarithm of the certified upper end."""
-        x = self._admitted(x)
-        self._logs[x] = log_miss(self.answer(x, True).most, self.log_delta) + self.log_delta
-        return self._logs[x]
+    def roughly(self, x: float) -> float:
+        return gaussian_log_delta(self._one(x).mu, self._budget)
 
-    def room(self, place: float, slope: float, above: bool) -> float:
-        """Return how far from the root, in the logarithm of delta, the first proof is tried: what eps leaves open."""
-        return -self.log_delta * (_DEAR_ROOM if above and self.is_dear(place) else _ROOM)
+    def _estimate(self, x: float, above: bool, width: float = _FEW_POINTS) -> float:
+        whole = self._one(x)
+        if isinstance(whole, Composition):
+            return whole.estimate(self._at, above, width)
+        if above:
+            return whole.rounds(1).estimate(self._at, above, width)
+        return log_miss(self._answer(x, above).least, self.log_delta) + self.log_delta
+
+    def _answer(self, x: float, above: bool) -> Answer:
+        whole, at, width = self._one(x), self._at.to_gap(_DELTA_GAP), self._gap(x, above)
+        if isinstance(whole, Composition):
+            return whole.delta_of(at, width, (above,))
+        return whole.one_end(at, self.log_delta, width, above)
+
+
+class _UsersWhoDiffer(_Search):
+    """Users who differ: certified answers, which are quick, are their own estimates."""
+
+    def __init__(
+        self, crowd: Callable[[float], Any], at: Query, goal: Query, ends: tuple[float, float], whole: bool
+    ) -> None:
+        super().__init__(goal, ends, whole)
+        self._both = cache(lambda x: Profile(Question.of_users(crowd(x))).answer(at))
+
+    def _answer(self, x: float, above: bool) -> Answer:
+        return self._both(x)
+
+    def estimate(self, x: float, above: bool) -> float:
+        found = self._both(float(round(x)) if self.grain else x)
+        return log_miss(found.most if above else found.least, self.log_delta) + self.log_delta
+
+    def roughly(self, x: float) -> float:
+        return self.estimate(x, True)
 
 
 def _proved(side: _Side, known: float | None = None) -> _Proof | None:
@@ -743,12 +731,12 @@ class _Side:
     above: ClassVar[bool]
 
     def __init__(
-        self, search: _Unknown, found: _Root, outward: int, admitted: Callable[[float], float] = lambda x: x
+        self, search: _Search, found: _Root, outward: int, admitted: Callable[[float], float] = lambda x: x
     ) -> None:
         self.search, self.outward, self._admitted = search, outward, admitted
         self.root = log(found[0] / search.least)
         self._slope = -search.log_delta * found[1] if isfinite(found[1]) and found[1] > 0.0 else 1.0
-        self.width = search.room(found[0], self._slope, self.above)
+        self.width = search.room(self._slope)
         self._known: dict[float, Trial[_Proof]] = {}
 
     def slope(self, place: float) -> float:
@@ -836,8 +824,12 @@ def _from(
         if abs(step) <= max(accuracy, grain * exp(-z)):
             return exp(z + step), slope
         there = miss(exp(z + step))
-        z, value, slope = z + step, there, (there - value) / step
-    return _crossing(miss, least, most, exp(z), _FIRST_STEP, accuracy), slope
+        if abs(step) > _CLOSE or not isfinite(there - value):  # nearer slopes are those of rounding
+            slope = (there - value) / step
+        z, value = z + step, there
+    found = _crossing(miss, least, most, exp(z), _FIRST_STEP, accuracy)
+    aside = found * exp(-_CLOSE if found > least else _CLOSE)
+    return found, abs(miss(found) - miss(aside)) / _CLOSE
 
 
 def _crossing(

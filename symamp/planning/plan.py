@@ -25,7 +25,7 @@ from symamp.families import (
 )
 from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
-from symamp.planning.inverse import Fixed, Inverse, is_dear, largest_eps0, one_end
+from symamp.planning.inverse import Fixed, Inverse, is_dear, largest_eps0
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, cell, json_number
 from symamp.randomizers.mechanism import UTILITIES, variance_of
@@ -305,7 +305,7 @@ def _together(
         (first, *others) = best.values()
         private = first.budget.private
         if private is None or others:
-            private = one_end(whole, goal, True)
+            private = whole.delta_of(goal.to_gap(_GAP), _DEAR_GAP if is_dear(whole) else _GAP, (True,))
         if private.most.at_most(delta.given):
             return mechanisms, whole, private
     raise ArgumentError("eps", Problem("no local budget is proved to meet this goal"), "take a larger eps, delta or n")

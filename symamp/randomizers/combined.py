@@ -506,9 +506,10 @@ class Combined(Mechanism):
         if prod(len(p.inputs) for p in self.parts) > _LISTED_INPUTS:
             return self
         with suppress(SupportMismatchError):
-            table = self.table()
-            if len(table.inputs) <= _LISTED_INPUTS and len(table.messages) <= 2**_LISTED_MESSAGE_BITS:
-                return table
+            tables = self._tables()
+            sizes = prod(len(t.inputs) for t in tables), self._message_number([len(t.messages) for t in tables])
+            if sizes[0] <= _LISTED_INPUTS and sizes[1] <= 2**_LISTED_MESSAGE_BITS:
+                return self.table()
         return self
 
     def table(self) -> FiniteMechanism:
