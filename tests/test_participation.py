@@ -178,6 +178,16 @@ def test_inverse_questions():
     assert "participation" in largest.subject
 
 
+def test_users_who_differ():
+    """Who drops out or colludes by chance hides nobody; exact truths of colluders are among the worlds."""
+    groups = [(5, TEN), (5, sa.RandomizedResponse(k=10, eps0=2))]
+    some = sa.delta(sa.heterogeneous(groups, shuffled="messages", dropout="1/2"), eps="1/10")
+    crowd = sa.heterogeneous(groups, shuffled="messages")
+    for who in ({"dropout": "1/2"}, {"colluding": "1/2"}, {"dropout": "1/5", "colluding": "3/8"}):
+        assert sa.delta(crowd, eps="1/10", participation=sa.participation(**who)).upper == some.upper
+    assert sa.delta(crowd, eps="1/10").upper < some.lower
+
+
 def test_tables_of_questions():
     lost = sa.participation(dropout="1/5")
     one = asked(method=None, **LOST)
@@ -220,14 +230,18 @@ def test_refusals(who, remedy):
 
 def test_refusals_of_questions():
     lost = sa.participation(dropout="1/5")
-    crowd = sa.heterogeneous([(5, TEN)], shuffled="messages")
+    crowd, permuted = (sa.heterogeneous([(5, TEN)], shuffled=x) for x in ("messages", "data"))
     for call, remedy in (
         (lambda: sa.delta(TEN, n="800.2", eps="0.05", participation=lost), "an integer"),
         (lambda: sa.delta(TEN, n=10, eps="0.05", participation="1/5"), "sa.participation"),
         (lambda: sa.delta(TEN, n=10, eps="0.05", participation=sa.participation(colluders=10)), "fewer than the users"),
         (lambda: sa.delta(TEN, n=10, eps="0.05", participation=sa.participation(batches={4: 2})), "8, the users"),
         (lambda: sa.delta(TEN, n=10, eps="0.05", method="all_data_sets", participation=lost), "leave out the method"),
-        (lambda: sa.delta(crowd, eps="0.05", participation=lost), "honest="),
+        (lambda: sa.delta(crowd, eps="0.05", participation=sa.participation(leaks="1/10")), "honest="),
+        (lambda: sa.delta(crowd, eps="0.05", participation=sa.participation(colluders=2)), "honest="),
+        (lambda: sa.delta(crowd, eps="0.05", participation=sa.participation(batches=2)), "honest="),
+        (lambda: sa.delta(permuted, eps="0.05", participation=lost), "whose messages are shuffled"),
+        (lambda: sa.least_n(crowd, eps="0.05", delta="0.01", participation=lost), "leave out"),
         (lambda: sa.profile(TEN, n=10, participation=lost).sampled(n=10, of=20), "leave out one"),
     ):
         with pytest.raises(SymampError, match=remedy):

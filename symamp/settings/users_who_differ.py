@@ -27,7 +27,7 @@ from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, FormatError, Problem, SymampError
+from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, SymampError
 from symamp.formulas.order import largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
@@ -36,6 +36,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
+from symamp.settings.participation import Participation
 from symamp.sums.enumeration import enumerated_sum
 from symamp.sums.groups import Group
 from symamp.sums.sign_sums import Steps, Walk
@@ -164,6 +165,24 @@ class HeterogeneousUsers:
         if not kept:
             raise ArgumentError("honest", Problem("no user is honest"), "give at least one honest user")
         return replace(self, groups=tuple(kept), left_out=tuple(sorted(left_out)))
+
+    def taking_part(self, who: Participation) -> HeterogeneousUsers:
+        """Return the crowd of whom each other user drops out or colludes by chance, besides what is said already.
+
+        Whoever colludes hides nobody, as if she had sent nothing. Raises SupportMismatchError for anything else.
+
+        Guarantee
+        ---------
+        The bound of the result holds for the crowd of which these take part, and so do its data sets.
+        Proof: docs/proofs/users_who_differ.md, section 5.
+        """
+        if replace(who, dropout=sp.S.Zero, colluding=sp.S.Zero) != Participation() or self.shuffled == DATA:
+            told = Problem(
+                "of heterogeneous users only those whose messages are shuffled may drop out or collude by chance"
+            )
+            remedy = "say dropout or colluding; heterogeneous(..., honest=...) says how many do not collude"
+            raise SupportMismatchError("participation", told, remedy)
+        return replace(self, dropout=1 - (1 - self.dropout) * who.present * (1 - who.colluding))
 
     def __repr__(self) -> str:
         groups = ", ".join(f"({count}, {subject!r})" for count, subject in self.groups)

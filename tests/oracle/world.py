@@ -25,6 +25,8 @@ Person = tuple[int, Input]
 """The number of a user's group, and what the user holds; where reports leak, the user's own number stands before."""
 ABSENT = "absent"
 """What a user holds who is not there: nothing is sent."""
+GONE = "gone"
+"""What stands for another user who sent nothing, where it may be told who that is."""
 
 
 # ------------------------------------------------------------------------------------------------ what each user runs
@@ -372,6 +374,8 @@ class World:
     victim: int | None = None
     leaks: Fraction = ZERO
     """The chance with which a report, by itself, is seen with its sender."""
+    colluding: Fraction = ZERO
+    """The chance with which another user, by herself, tells the adversary what she sent, or that she sent nothing."""
     reports: int = 1
     """How many reports each user sends in a round, all about what she holds, all seen together."""
 
@@ -393,9 +397,10 @@ class Truth:
         rows = {(i, x): group.runs.row(x) for i, group in enumerate(world.groups) for x in group.runs.inputs}
         if isinstance(world.takes_part, OthersReplaced):
             rows[0, ABSENT] = dict(world.takes_part.report)
-        self._is_named = bool(world.leaks) or isinstance(world.seen, Days)
+        tells = bool(world.leaks or world.colluding)
+        self._is_named = tells or isinstance(world.seen, Days)
         if self._is_named:
-            leaking = self._leaking if world.leaks else lambda k, row: row
+            leaking = self._leaking if tells else lambda k, row: row
             rows = {(k, *person): leaking(k, row) for k in range(world.people) for person, row in rows.items()}
         users = {person: person[0] if self._is_named else 0 for person in rows}
         is_shuffled = isinstance(world.seen, Messages)
@@ -405,8 +410,12 @@ class Truth:
             for y in row:
                 for one in counted(users[person], y):
                     number.setdefault(one, len(number))
+        gone = [(k, GONE) for k in range(1, world.people)] if world.colluding else []
+        number |= {person: len(number) + i for i, person in enumerate(gone)}
         self._base = max(len(number), world.people * world.reports + 1)
-        self._denominator = math.lcm(*(p.denominator for row in rows.values() for p in row.values()))
+        self._denominator = math.lcm(
+            world.colluding.denominator, *(p.denominator for row in rows.values() for p in row.values())
+        )
         d = self._denominator
 
         def step(user: int, y: Message) -> int:
@@ -416,13 +425,15 @@ class Truth:
             person: {step(users[person], y): p.numerator * (d // p.denominator) for y, p in row.items()}
             for person, row in rows.items()
         }
+        told = int(world.colluding * d)
+        self._weights |= {person: {self._base ** number[person]: told, 0: d - told} for person in gone}
         self._known: dict[tuple[Person, ...], Law] = {}
 
     def _leaking(self, number: int, row: Mapping[Message, Fraction]) -> dict[Message, Fraction]:
         """Each message as it is, or with the name of its sender."""
-        r = self.world.leaks
+        r = 1 - (1 - self.world.leaks) * (1 - self.world.colluding * (number > 0))
         named = {("leaked", number, y): r * p for y, p in row.items()}
-        return named if r == 1 else {**named, **{y: (1 - r) * p for y, p in row.items()}}
+        return row if r == 0 else named if r == 1 else {**named, **{y: (1 - r) * p for y, p in row.items()}}
 
     # -------------------------------------------------------------------------------------------------- laws of views
 
@@ -433,6 +444,8 @@ class Truth:
         for weight, chosen in self.world.takes_part.sets(len(data)):
             there = [i for i in chosen if data[i][1] != ABSENT]
             people = [(i, *data[i]) if self._is_named else data[i] for i in there] * self.world.reports
+            if self.world.colluding:
+                people += [(i, GONE) for i in range(1, len(data)) if i not in chosen]
             people += [(0, ABSENT)] * (len(data) - len(chosen)) if is_filled else []
             scale = weight * self._denominator ** (len(data) * self.world.reports - len(people))
             for view, mass in self._of(tuple(sorted(people, key=repr))).items():

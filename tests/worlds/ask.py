@@ -249,6 +249,8 @@ def setting(world: World) -> str:
         parts.append(_RELATIONS[type(relation)])
     if world.leaks:
         parts.append("leaks")
+    if world.colluding:
+        parts.append("some collude")
     if taking(world) is not None and isinstance(world.takes_part, OthersLost):
         parts.append("others lost")
     if is_crowd(world):

@@ -70,7 +70,7 @@ def work(found: World) -> int:
         sets *= math.comb(group.counted + inputs - 1, inputs - 1)
         pairs = max(pairs, inputs * (inputs - 1) // 2)
     messages = len({y for g in found.groups for x in g.runs.inputs for y in g.runs.row(x)})
-    messages *= 1 + people * bool(found.leaks)
+    messages *= 1 + people * bool(found.leaks or found.colluding)
     people *= found.reports
     if isinstance(found.seen, Data):
         inputs = len(found.groups[0].runs.inputs)
@@ -106,9 +106,10 @@ def _not_everyone(rng: Random, group: Group) -> World:
     hidden = getattr(takes_part, "chance", 0) > 0 or getattr(takes_part, "rate", 1) < 1
     if hidden and rng.random() < 0.5:
         group = replace(group, neighbours=Removed())
-    if leaks:
+    colluding = rng.choice((ZERO, ZERO, Fraction(1, 3), Fraction(9, 10)))
+    if leaks or colluding:
         group = replace(group, users=min(group.users, 2))
-    return World((group,), takes_part, leaks=leaks)
+    return World((group,), takes_part, leaks=leaks, colluding=colluding)
 
 
 def _alike(rng: Random, users: int) -> Group:
@@ -272,4 +273,5 @@ def _crowd(rng: Random) -> World:
     lost = OthersLost(Fraction(rng.choice(("1/2", "1/3", "1/100")))) if rng.random() < 0.3 else Everyone()
     every = all(group.counted for group in groups)  # the package numbers groups without those of no honest user
     victim = rng.randrange(len(groups)) if every and rng.random() < 0.3 else None
-    return World(tuple(groups), lost, Messages(), victim=victim)
+    colluding = Fraction(1, 3) if rng.random() < 0.1 and all(group.honest is None for group in groups) else ZERO
+    return World(tuple(groups), lost, Messages(), victim=victim, colluding=colluding)

@@ -81,10 +81,14 @@ def taking(world: World):
     """The package's words for who takes part, None where everyone does or the words are those of what is run."""
     (group, *more), who = world.groups, world.takes_part
     removed = isinstance(group.neighbours, Removed)
-    plain = isinstance(who, Everyone | Chosen | Poisson) and not (world.leaks or removed)
+    plain = isinstance(who, Everyone | Chosen | Poisson) and not (world.leaks or world.colluding or removed)
     if more or plain or isinstance(world.seen, Data) or group.honest is not None or world.victim is not None:
         return None
-    words = {"leaks": str(world.leaks), "compared": "removal" if removed else "replacement"}
+    words = {
+        "leaks": str(world.leaks),
+        "colluding": str(world.colluding),
+        "compared": "removal" if removed else "replacement",
+    }
     if isinstance(who, OthersLost):
         words["dropout"] = str(who.chance)
     if isinstance(who, Poisson):
@@ -119,7 +123,8 @@ def crowd(world: World, rng: Random):
         honest = [group.counted for group in world.groups]
     chance = world.takes_part.chance if isinstance(world.takes_part, OthersLost) else 0
     shuffled = "data" if isinstance(world.seen, Data) else "messages"
-    return sa.heterogeneous(groups, shuffled=shuffled, honest=honest, dropout=str(chance))
+    found = sa.heterogeneous(groups, shuffled=shuffled, honest=honest, dropout=str(chance))
+    return found.taking_part(sa.participation(colluding=str(world.colluding))) if world.colluding else found
 
 
 def is_crowd(world: World) -> bool:
