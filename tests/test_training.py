@@ -15,7 +15,7 @@ from symamp.errors import ArgumentError, FormatError, SupportMismatchError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.one_sided import BentLine, BentPlan, Line, Lognormal, Plan
-from symamp.training.rounds import Allocation
+from symamp.training.rounds import Allocation, Maximum
 from tests.oracle import training as oracle
 from tests.sampled import some
 
@@ -406,6 +406,31 @@ def test_shuffled_batches_of_normal_noise():
     assert replaced.epsilon("1e-6").lower == half.lower
     poisson = sa.training.poisson(noise=noise, steps=1000, rate="1/1000").epsilon("1e-6", gap=1e-2)
     assert poisson.upper < found.lower
+
+
+def by_the_largest_batch_sum(sigma, batches, eps):
+    """The test "some batch sum is above c - 1", all other gradients opposite: its P - E Q, the largest over c."""
+
+    def value(c):
+        inner, one, two = (norm.logcdf((c - shift) / sigma) for shift in (0, 1, 2))
+        p, q = (-np.expm1((batches - 1) * inner + x) for x in (two, one))
+        return p - np.exp(eps) * q
+
+    return value(np.linspace(0, 3 + 8 * sigma, 200_001)).max()
+
+
+@pytest.mark.parametrize(
+    ("sigma", "batches", "eps"),
+    [("1/2", 1000, 10.9969147), ("7/10", 10_000, 6.8796127), ("1", 100, 4.6809111), ("2", 100, 0.7152399)],
+)
+def test_bounds_of_shuffled_batches_by_their_largest_sum(sigma, batches, eps):
+    """The lower bounds of Chua et al. (2024), from the closed form; the cells of the statistic see a little more."""
+    found = Maximum(sa.training.GaussianStep(sigma=sigma).sigma, batches, (2, 1), "remove")
+    s = float(Fraction(sigma))
+    assert by_the_largest_batch_sum(s, batches, eps) == pytest.approx(1e-6, rel=1e-3)
+    low, high = found.enclose(Level.of_float(eps), -40.0)
+    assert 0.9e-6 < low.above <= high.above
+    assert high.below < 1e-6 * (1.1 if s <= 1 else 3.0)
 
 
 @pytest.mark.slow
