@@ -77,8 +77,25 @@ def _link_pages(app, what, name, obj, options, lines):
     lines[:] = [_PAGE.sub(r":doc:`/\1`", line) for line in lines]
 
 
+def _name_types(app, what, name, obj, options, signature, returns):
+    """Show aliases of types by their names, in unions, too."""
+    return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns))
+
+
+def _is_made():
+    """Whether pictures and pages are newer than all that they are made from."""
+    docs = ROOT / "docs"
+    code = (*docs.glob("*.py"), *(docs / "published").glob("*.py"), *(ROOT / "symamp").rglob("*.py"))
+    page, latest = docs / "audit.md", max(path.stat().st_mtime for path in (*code, *(docs / "findings").iterdir()))
+    return page.exists() and page.stat().st_mtime > latest
+
+
 def _write_pages(app):
-    """Generate pictures, the pages on mechanisms and the audit from the package; take the notebooks in."""
+    """Generate pictures, the pages on mechanisms and the audit from the package, if need be; take the notebooks in."""
+    shutil.rmtree(ROOT / "docs" / "notebooks", ignore_errors=True)  # one that was renamed would stay
+    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks")
+    if _is_made():
+        return
     import pictures
     from gallery import typical, write
     from published.audit import audit_page
@@ -94,8 +111,6 @@ def _write_pages(app):
     for name, found in write():
         if found:
             pictures.save(pictures.mechanism(found), f"of_{name}")
-    shutil.rmtree(ROOT / "docs" / "notebooks", ignore_errors=True)  # one that was renamed would stay
-    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks")
     (ROOT / "docs" / "audit.md").write_text("\n".join(audit_page()) + "\n", encoding="utf-8")
 
 
@@ -119,6 +134,7 @@ def setup(app):
     """Register the docstring filter, the generated pages, the links of notebooks and the check of the result."""
     app.connect("autodoc-process-docstring", _bold_headings)
     app.connect("autodoc-process-docstring", _link_pages)
+    app.connect("autodoc-process-signature", _name_types)
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _place_notebooks)
     app.connect("build-finished", _check_offline)

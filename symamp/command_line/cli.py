@@ -242,10 +242,12 @@ def crowd(
     default=SHUFFLED,
     metavar="WORD",
     shell_complete=starting(SEEN),
-    help="What is seen: all shuffled together, in rounds, or those of a user bundled.",
+    help="What the adversary sees: all reports shuffled together, in rounds, or bundled by user.",
 )
-@click.option("--kept", is_flag=True, help="Each report is drawn once and sent again on so many days.")
-@click.option("--attending", metavar="NUMBER", help="Users who attend the same days as the victim, with --kept.")
+@click.option("--kept", is_flag=True, help="Draw each report once and send it again on as many days as --reports says.")
+@click.option(
+    "--attending", metavar="NUMBER", help="Number of users who attend the same days as the victim, with --kept."
+)
 @eps_or_delta
 @gap
 @effort
@@ -263,7 +265,7 @@ def reports(
     as_json: bool,
     **seen: Any,
 ) -> None:
-    """Certified bracket for several reports of each user."""
+    """Bracket eps or delta where each user sends several reports; the ends are certified."""
     quantity, given = asked(delta, eps)
     several = several_reports(found, n=n, reports=whole_number(reports, "reports"), **seen)
     ask = several.epsilon if quantity == "epsilon" else several.delta

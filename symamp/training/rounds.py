@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from math import exp, expm1, inf, log, log1p, sqrt
+from math import ceil, exp, expm1, frexp, inf, ldexp, log, log1p, sqrt
 
 import numpy as np
 import sympy as sp
@@ -31,7 +31,7 @@ from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
-from symamp.sums.kernels.one_sided import Line, Plan
+from symamp.sums.kernels.one_sided import BentLine, Line, line_of
 from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
@@ -51,8 +51,11 @@ _FIRST_EPS, _HALVINGS = 1e-4, 6
 _GAP_OF_LAWS = Settings(gap=1e-6)
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
 """The least relative width of enclosures, that of laws of cells, and bits of comparisons."""
-_SHARP, _SHARP_ENOUGH = 1e-11, 1e-3
-"""Relative widths of what one jump says at which no line is looked for, and at which no laws of cells are."""
+_SHARP, _SHARP_ENOUGH, _WITHOUT_LAWS = 1e-9, 1e-3, 1e9
+"""Relative widths of what one jump says at which no line is looked for, at which no laws of cells are, and the largest
+where these are not asked."""
+_RARE = -120.0
+"""The logarithm below which lines are for few levels."""
 _MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
 """Numbers of large summands by which an estimate of rare losses is made."""
 _LEAST_GUESS = 1e-12
@@ -283,7 +286,9 @@ class Allocation(OneEpoch):
             if high - low <= _SHARP * low:
                 return low, high
             found = self._by_line(level, log_least)
-            return (low, high) if found is None and high - low <= _SHARP_ENOUGH * low else found
+            enough = _SHARP_ENOUGH if log_least >= _LEAST_LOG_OF_LAWS else _WITHOUT_LAWS
+            width = enough * low if found is None else found[1].upper() - found[0].lower()
+            return found if width < high - low or not low > 0 else (low, high)
 
     def plan(self, level: Level, log_least: float) -> dict[str, str | int | float] | None:
         """Return what a certificate needs to repeat the enclosure; None of laws of cells."""
@@ -291,9 +296,13 @@ class Allocation(OneEpoch):
         if not self._has_line or summand is None:
             return None
         low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
-        line = self._line(level, log_least)
+        line = None
         with at_precision(_BITS):
-            if high - low <= (_SHARP if line else _SHARP_ENOUGH) * low:
+            width = _SHARP * low
+            if not high - low <= width:
+                line, ends = self._line(level, log_least), self._by_line(level, log_least)
+                width = _WITHOUT_LAWS * low if ends is None else ends[1].upper() - ends[0].lower()
+            if high - low <= width and low > 0:
                 found = parameters_of_jumps(summand, t, t * float(level.exponential()))
                 return None if found is None else found.shown
         return None if line is None else line.shown
@@ -317,11 +326,14 @@ class Allocation(OneEpoch):
                 value = (line.stop_loss(t * level_ball) - t * level.exponential_minus_one()) / t
             return value, value
 
-    def _line(self, level: Level, log_least: float) -> Line | None:
+    def _line(self, level: Level, log_least: float) -> Line | BentLine | None:
         with at_precision(64):
-            e = float(level.exponential())
+            eps = float(level.eps())
         t = self.steps
-        return line_for(self.step, t, t * e if not self.swapped else float(t), log_least + log(t / e))
+        fine = log_least < _RARE
+        if self.swapped:  # one line for all levels nearby: K is small where losses are large
+            return line_for(self.step, t, _shared(-eps, fine), log_least + log(t) - eps)
+        return line_for(self.step, t, _shared(eps, fine), log_least + log(t))
 
     def _by_laws(self, level: Level, log_least: float) -> tuple[arb, arb]:
         ends = []
@@ -644,30 +656,34 @@ def _normal(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-@lru_cache(maxsize=256)
-def _lines(step: Step, t: int) -> list[tuple[float, float, Line | None]]:
-    """Return what was tried: up to which K, to which accuracy, and the line, None where it takes too many."""
+def _shared(eps: float, fine: bool) -> float:
+    """Return a number not below that many levels share, fewer where probabilities depend much on it."""
+    parts = 128.0 if fine else 16.0 if abs(eps) >= 4.0 else 4.0
+    mantissa, exponent = frexp(eps)
+    return 0.0 if -0.5 < eps < 0.0 else ldexp(ceil(parts * mantissa) / parts, exponent)
+
+
+@lru_cache(maxsize=512)
+def _lines(step: Step, t: int, reach: float) -> list[tuple[float, Line | BentLine | None]]:
+    """Return what was tried: to which accuracy, and the line, None where it takes too many frequencies."""
     return []
 
 
-def line_for(step: Step, t: int, largest: float, log_accuracy: float) -> Line | None:
-    """Return a line for K up to ``largest``, kept for further questions; None if it takes too many frequencies.
+def line_for(step: Step, t: int, reach: float, log_accuracy: float) -> Line | BentLine | None:
+    """Return a line for K up to t e^reach, kept for further questions; None if it takes too many frequencies.
 
     Where the accuracy takes too many it is as close as it may be.
     """
-    known, summand = _lines(step, t), step.summand
+    known, summand = _lines(step, t, reach), step.summand
     assert summand is not None
-    for reached, wanted, line in known:
-        if line is not None and reached >= largest and wanted <= log_accuracy:
+    for wanted, line in known:
+        if wanted <= log_accuracy if line is not None else wanted >= log_accuracy:
             return line
-        if line is None and reached <= largest and wanted >= log_accuracy:
-            return None
     found = None
     for rougher in _ROUGHER:
-        plan = Plan.of(summand, t, largest * (1.0 + 1e-9), log_accuracy + rougher)
-        if plan.is_affordable(summand, t):
-            with suppress(PrecisionError):
-                found = Line.of(summand, t, plan)
-                break
-    known.append((largest, log_accuracy, found))
+        with suppress(PrecisionError):
+            found = line_of(summand, t, t * exp(reach) * (1.0 + 1e-9), log_accuracy + rougher)
+        if found is not None:
+            break
+    known.append((log_accuracy, found))
     return found

@@ -23,6 +23,8 @@ DIRECTIONS = ("remove", "add")
 _DOCUMENT = {"format": str, "version": int, "claim": dict, "training": {"sigma": str, "steps": int}, "supposed": [str]}
 _LINE = {"kind": str, "precision": int, "tilt": str, "step": str, "count": int, "further": str, "turn": str}
 _JUMP = {"kind": str, "precision": int, "threshold": str, "place": str, "tilt": str, "alone": str}
+_CONTOUR = {"kind": str, "precision": int, "count": int} | dict.fromkeys(("scale", "angle", "width", "step"), str)
+_PLANS = {"line": _LINE, "jump": _JUMP, "contour": _CONTOUR}
 _MOST_STEPS, _MOST_COUNT, _MOST_TERMS, _BINS = 10**9, 50_000, 4 * 10**9, 120
 
 
@@ -69,8 +71,8 @@ def verdict(data: Any) -> Verdict:
 def _divergence(check: Check, data: Any, plan: Any, name: str, end: str) -> tuple[Number, Number]:
     """Return a lower and an upper end of the divergence in one order, at eps or at one end of a claimed one."""
     claim, t = data["claim"], data["training"]["steps"]
-    shaped(plan, _LINE if plan.get("kind") == "line" else _JUMP, name)
-    require(plan["kind"] in ("line", "jump"), f"{name}: another kind of evidence")
+    require(plan.get("kind") in tuple(_PLANS), f"{name}: another kind of evidence")
+    shaped(plan, _PLANS[plan["kind"]], name)
     require(64 <= plan["precision"] <= MOST_PRECISION, f"{name}: a precision out of range")
     with working(plan["precision"]):
         sigma = check.fraction(data["training"]["sigma"])
@@ -81,7 +83,7 @@ def _divergence(check: Check, data: Any, plan: Any, name: str, end: str) -> tupl
             low, high = _by_jump(check, arb(sigma), t, t * e, plan)
         else:
             k = t * e if name == "remove" else t / e
-            low, high = _by_line(check, sigma, t, k, plan)
+            low, high = (_by_line if plan["kind"] == "line" else _by_contour)(check, sigma, t, k, plan)
             if name == "remove":
                 low, high = low + t - k, high + t - k
             else:
@@ -111,7 +113,8 @@ def _by_line(check: Check, sigma: fmpq, t: int, k: arb, plan: Any) -> tuple[arb,
     window = 2 * arb.pi() / step
     scale, q = (c * k).exp() / window, (-c * window).exp()
     middle = scale * 2 * total.real - ((k - t) + window / (1 - q)) * q / (1 - q)
-    folded = t * q / (1 - q)
+    above = (middle + 2 * scale * rest + t - k).upper()  # of E(T - K)_+, and so of all that is folded from above
+    folded = above.min(arb(t)).max(arb(0)) * q / (1 - q)
     if not window >= k:
         (other,) = _transforms(check, sigma, further, arb(0), 1, bits)
         folded += (further * k - 1).exp() * other.real**t / further / ((further - c) * window).expm1()
@@ -119,35 +122,108 @@ def _by_line(check: Check, sigma: fmpq, t: int, k: arb, plan: Any) -> tuple[arb,
     return (middle - apart - folded).lower(), (middle + apart).upper()
 
 
+def _by_contour(check: Check, sigma: fmpq, t: int, k: arb, plan: Any) -> tuple[arb, arb]:
+    """Return ends of E(K - T)_+ from a contour that is bent to the left (section 2 of the proof)."""
+    scale, angle, width, h = (arb(check.fraction(plan[x])) for x in ("scale", "angle", "width", "step"))
+    s, count, bits = arb(sigma), plan["count"], plan["precision"]
+    good = scale > 0 and h > 0 and 0 < width < angle and angle + width < arb.pi() / 2
+    require(good and 0 < count <= _MOST_COUNT, "contour: a number out of range")
+    spread, height, total = t * s * s / 2, scale * k, arb(0)
+    for j in range(count):
+        x = h * j
+        w = scale * acb(1 - angle.sin() * x.cosh(), angle.cos() * x.sinh())
+        slope = scale * acb(angle.cos() * x.cosh(), angle.sin() * x.sinh())
+        value = (_transform(check, sigma, w, bits) ** t * (w * k).exp() * slope / (w * w)).real
+        total += value * (2 if j else 1)
+
+    def largest(turn: arb, far: arb) -> arb:
+        rise = spread * turn * turn + height * (1 - turn.sin() * far)
+        return rise.exp() * arb(2).sqrt() / (scale * (1 - turn.sin()) ** arb(1.5))
+
+    inside = arb.pi() * (largest(angle - width, arb(1)) + largest(angle + width, arb(1)))
+    end = h * (count - 1)
+    error = inside / (2 * arb.pi() * width / h).expm1() + 4 * largest(angle, end.cosh()) * (-end).exp()
+    return ((h * total - error) / (2 * arb.pi())).lower(), ((h * total + error) / (2 * arb.pi())).upper()
+
+
+def _bound(s: arb, c: arb) -> arb:
+    """Return a bound on phi(c), c > 0, by a tangent of the likelihood ratio (section 3)."""
+    place = arb((c * (-1 / (2 * s * s)).exp() / (s * s)).lambertw().mid())
+    slope = c * (-place - 1 / (2 * s * s)).exp()
+    return (slope * slope / (2 * s * s) - slope * (1 + place)).exp()
+
+
+def _rule(s: arb, a: float, room: float, edge: arb, decay: arb) -> tuple[float, int, int]:
+    """Return a step and the first and last node of a trapezoidal rule whose error is about e^-room."""
+    h = 2.0 * pi * a / max(room + float(edge.log()), a)
+    reach, sigma = ceil(sqrt(2.0 * room) / h) + 1, float(s)
+    last = ceil((sigma * (log(room) - float(decay.log())) + 0.5 / sigma) / h) + 1
+    require(reach <= _MOST_COUNT, f"too large: more than {_MOST_COUNT} nodes")
+    return h, -reach, max(min(last, reach), 1 - reach)
+
+
+def _missed(s: arb, a: arb, rule: tuple[float, int, int], edges: list[tuple[arb, arb]], decay: arb) -> acb:
+    """Return a ball around 0 for what the trapezoidal rule and nodes that are left out may add."""
+    h, first, last = rule
+    error = sum((_bound(s, c) * growth.exp() for c, growth in edges), arb(0)) * (a * a / 2).exp()
+    error = error / (2 * arb.pi() * a / h).expm1() + (-first * arb(h) / arb(2).sqrt()).erfc()
+    if last < -first:
+        error += 2 * (-decay * (last * arb(h) / s - 1 / (2 * s * s)).exp()).exp()
+    ball = error.upper() * arb(0, 1)
+    return acb(ball, ball)
+
+
+def _transform(check: Check, sigma: fmpq, w: acb, bits: int) -> acb:
+    """Return phi(w), |arg w| < pi: the trapezoidal rule on a turned contour (section 3)."""
+    rough, theta = float(arb(sigma)), float(w.arg().mid())
+    a = min(sqrt(2.0 * bits * log(2.0)), 1.2 * rough)
+    tau = max(theta + a / rough - 1.2, 0.0)
+    lost = (rough * tau) ** 2 / 2.0
+    with working(bits + int(2.0 * lost) + 64):
+        s, turn, width = arb(sigma), arb(tau), arb(a)
+        left = w.arg() - turn
+        require(left + width / s < 1.5 and left - width / s > -1.5, "contour: a turn out of range")
+        edges = [(abs(w) * (left + i * width / s).cos(), -i * s * turn * width) for i in (1, -1)]
+        decay = abs(w) * left.cos()
+        room = bits * log(2.0) + lost + a * a / 2.0 + rough * tau * a - float(_bound(s, decay).log()) + 3.0
+        rule = h, first, last = _rule(s, a, room, edges[0][0], decay)
+        check.spend((last - first) * bits // 1000)
+        found, rate = _missed(s, width, rule, edges, decay), -abs(w) * acb(0, left).exp()
+        for k in range(first, last + 1):
+            z = arb(h) * k
+            place = acb(-z * z / 2, s * turn * z) + rate * (z / s - 1 / (2 * s * s)).exp()
+            found += h / (2 * arb.pi()).sqrt() * place.exp()
+        return (s * s * turn * turn / 2).exp() * found
+
+
 def _transforms(check: Check, sigma: fmpq, c: arb, step: arb, count: int, bits: int) -> list[acb]:
     """Return phi(c + i j step) for j < count: the turned trapezoidal rule (section 3), as a product of matrices."""
-    wanted = bits * log(2.0)
-    a = min(sqrt(2.0 * wanted), 0.78 * float(arb(sigma)))
-    h = 2.0 * pi * a / (wanted + 2.5 * a * a + 2.0)
-    reach = ceil(sqrt(2.0 * wanted + a * a) / h) + 1
-    rows = ceil(sqrt(count))
-    good = reach <= _MOST_COUNT and count * (2 * reach + 1) * bits <= _MOST_TERMS
-    require(good, f"too large: more than {_MOST_TERMS} bits of terms")
-    check.spend(2 * reach * rows // 100)
-    with working(bits + int(1.5 * a * a) + 64):
+    s, a = arb(sigma), min(sqrt(2.0 * bits * log(2.0)), 0.6 * float(arb(sigma)))
+    tau = arb(a) / s
+    edges = [(c, -arb(a) * a), (c * (2 * tau).cos(), arb(a) * a)]
+    decay = c * tau.cos()
+    room = bits * log(2.0) + 2.0 * a * a - float(_bound(s, c).log()) + 3.0
+    rule = h, first, last = _rule(s, a, room, edges[1][0], decay)
+    rows, terms = ceil(sqrt(count)), last - first + 1
+    require(count * terms * bits <= _MOST_TERMS, f"too large: more than {_MOST_TERMS} bits of terms")
+    check.spend(terms * rows // 100)
+    lost = float((_bound(s, decay) / _bound(s, c)).log())
+    with working(bits + int(1.5 * (a * a / 2.0 + max(lost, 0.0))) + 64):
         s = arb(sigma)  # at this precision: turning enlarges what numbers are off by
         tau = arb(a) / s
         back = acb(0, -tau).exp()
-        first, hops = [], []
-        for k in range(-reach, reach + 1):
+        left, hops = [], []
+        for k in range(first, last + 1):
             z = arb(h) * k
             rate = -back * (z / s - 1 / (2 * s * s)).exp()
             weight = h * (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
-            hop = (rate * acb(0, step)).exp()
-            powers = _powers(hop, rows + 1)
+            powers = _powers((rate * acb(0, step)).exp(), rows + 1)
             start = weight * acb(0, a * z).exp() * (rate * c).exp()
-            first.append([start * x for x in _powers(powers[rows], rows)])
+            left.append([start * x for x in _powers(powers[rows], rows)])
             hops.append(powers[:rows])
-        product = acb_mat([[row[i] for row in first] for i in range(rows)]) * acb_mat(hops)
-        edge = 2 * (arb(a) * a).cosh() * (arb(a) * a / 2).exp() / (2 * arb.pi() * a / h).expm1()
-        error = (edge + (arb(h) * reach / arb(2).sqrt()).erfc()).upper() * arb(0, 1)
-        grown = (arb(a) * a / 2).exp()
-        return [grown * (product[j // rows, j % rows] + acb(error, error)) for j in range(count)]
+        product = acb_mat([[row[i] for row in left] for i in range(rows)]) * acb_mat(hops)
+        error, grown = _missed(s, arb(a), rule, edges, c * tau.cos()), (arb(a) * a / 2).exp()
+        return [grown * (product[j // rows, j % rows] + error) for j in range(count)]
 
 
 def _powers(x: acb, count: int) -> list[acb]:
@@ -164,7 +240,8 @@ def _by_jump(check: Check, s: arb, t: int, k: arb, plan: Any) -> tuple[arb, arb]
     """Return ends of E(T - K)_+ (section 2 of the proof, one large summand)."""
     m, y, tilt, alone = (arb(check.fraction(plan[x])) for x in ("threshold", "place", "tilt", "alone"))
     check.spend(10_000)
-    edges = [arb(0), *(m / arb(2) ** (arb(_BINS - j) / 4) for j in range(_BINS)), m]
+    powers = [arb(j - _BINS) / 4 for j in range(_BINS - 12)] + [arb(j) / 16 for j in range(-48, 1)]
+    edges = [arb(0), *(m * arb(2) ** x for x in powers)]
     above = [(_above(s, x, 0), _above(s, x, 1)) for x in edges]
     p, jumped = above[-1]
     square = (1 / (s * s)).exp() - _above(s, m, 2)

@@ -21,13 +21,13 @@ from symamp.sums.kernels.one_sided import Summand
 # What is tuned. Every choice gives a bound; these trade time against width.
 _BITS = 160
 """Bits of all steps: nothing cancels but for a factor of about the square of a deviation."""
-_PARTS, _PLACES = (1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9)
+_PARTS, _PLACES = (1.05, 1.12, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9)
 """Thresholds that are tried, as parts of K; and up to where the rest is expanded, as parts of what it may reach."""
-_EDGES = [0.0, *(2.0 ** (j / 4.0) for j in range(-120, 1))]
-"""Edges of the bins that bound exponential moments, over the threshold."""
+_EDGES = [0.0, *(2.0 ** (j / 4.0) for j in range(-120, -12)), *(2.0 ** (j / 16.0) for j in range(-48, 1))]
+"""Edges of the bins that bound exponential moments, over the threshold; close ones where these are large."""
 _TILTS = np.geomspace(0.1, 3000.0, 121)
 """Exponents that are tried, over the inverse of the threshold."""
-_GRAIN = 4.0
+_GRAIN = 16.0
 """Thresholds are powers of the root of this order of two, so that questions share their bins."""
 
 
@@ -71,6 +71,7 @@ def parameters_of_jumps(law: Summand, n: int, k: float) -> Parameters | None:
         logs = _log_moments(law, m)
         tilts = _TILTS / m
         alone = n * logs - tilts * k - np.log(tilts)
+        log_one = law.rough_above(m)
         rest = float(n)  # about the mean of the other summands
         for share in _PLACES:
             y = rest + share * (k - m - rest)
@@ -81,13 +82,10 @@ def parameters_of_jumps(law: Summand, n: int, k: float) -> Parameters | None:
                 continue
             beyond = np.where(usable, (n - 1) * logs - tilts * y, np.inf)
             log_jump = law.rough_tail(k - rest)
-            spread = log((k - rest) / (k - y)) + log(max(n * law.variance, 1e-300)) - 2.0 * log(k)
-            two = 2.0 * log(n) + law.rough_tail(m)
-            cost = float(
-                np.logaddexp.reduce(
-                    [spread, float(alone.min()) - log_jump - log(n), float(beyond.min()) - log_jump, two]
-                )
-            )
+            spread = law.rough_above(k - y) - log(k - y) + log(max(n * law.variance, 1e-300)) - log_jump
+            two = log(n) + log(m + n) + 2.0 * log_one - log_jump
+            farther = float(beyond.min()) + log_one + log(m + y - rest) - log_jump
+            cost = float(np.logaddexp.reduce([spread, float(alone.min()) - log_jump - log(n), farther, two]))
             tilt, tilt_alone = float(tilts[beyond.argmin()]), float(tilts[alone.argmin()])
             found.append((cost, Parameters(m, y, tilt, tilt_alone)))
     return min(found, key=lambda pair: pair[0])[1] if found else None

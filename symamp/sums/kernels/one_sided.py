@@ -6,12 +6,12 @@ smoothed, and digits cost bits, not frequencies (docs/proofs/random_allocation.m
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil, exp, floor, frexp, inf, ldexp, log, log1p, pi, sqrt
-from typing import Any, Protocol
+from itertools import product
+from math import acosh, ceil, cos, exp, floor, frexp, inf, ldexp, log, log1p, pi, sin, sqrt
+from typing import Any, NamedTuple, Protocol
 
 import flint
 import numpy as np
@@ -23,13 +23,14 @@ from symamp.numbers.optional import lambertw, log_ndtr
 from symamp.numbers.surroundings import at_precision
 
 # What is tuned. Every line gives a bound; these trade time against width.
-MOST_FREQUENCIES, _MOST_WORK, _COUNTS = 50_000, 1.2e10, np.geomspace(1.0, 1e6, 300)
-"""Of one line; of frequencies, times nodes, times bits; and the numbers that estimates tell apart. Windows far wider
-than the deviation of T need more."""
+MOST_FREQUENCIES, _MOST_WORK, _BENT, _COUNTS = 50_000, 4e9, 200.0, np.geomspace(1.0, 1e6, 300)
+"""Of one line; of frequencies, times nodes, times bits; how much more such a term costs on a bent contour; and the
+numbers that estimates tell apart. Windows far wider than the deviation of T need more."""
 _SPARE_BITS, _ROUGH_BITS = 40, 64
 """Bits beyond those that the magnitudes say, and those of bounds on what is dropped."""
-_ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG = 0.04, 14.0, 700.0
-"""Nodes of a standard normal variable in doubles, for searches, and the largest logarithm that they raise."""
+_ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG, _SMALL_LOG = 0.04, 14.0, 700.0, -60.0
+"""Nodes of a standard normal variable in doubles, for searches, the largest logarithm that they raise, and that below
+which Laplace's method is better."""
 _MOMENT_BITS, _MOST_VALUES = 128, 20_000
 """Bits of moments, and values of the transform for one of them."""
 _CHUNK = 32
@@ -37,21 +38,30 @@ _CHUNK = 32
 _SURE, _LONGER = 0.8, 1.1
 """For what part of the most a line is begun; and after how many more frequencies, relatively, the rest is bounded
 again."""
-_TILTS = np.geomspace(1e-4, 1e4, 161)
-"""Tilts that are tried for what is folded from below, in units of the inverse deviation of T or of its mean."""
+_HEIGHTS, _ANGLES = tuple(float(x) for x in np.geomspace(1.0, 300.0, 16)), (0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
+_OF_STRIP, _LEAST_PART, _WIDE = 0.97, 0.6, 5.0
+"""Of bent contours: K times their scale, and their angles, that are tried; their strip, as a part of what it may be;
+the least K, as a part of the largest; and about the width of strips around a value of the transform."""
+_QUARTER, _TURNS, _FAR = 1.2, (0.1, 0.2, 0.3, 0.45, 0.6, 0.7), 1e300
+"""The angle within which contours are turned, where cosines are not small; turns that are tried for a line; and the
+largest argument at which a saddle point is looked for."""
+_LEAST_TILT, _MANY_TILTS, _FEWER, _WIDER, _RELATIVE = 1e-4, 161, 8, (1.0, 2.0, 4.0, 8.0, 16.0, 33.0), 32.0
+"""Tilts that are tried for what is folded from below: the least, in units of the inverse deviation of T or of its mean,
+how many, and one of how many of them makes a plan; windows that are tried, over K; and
+minus the logarithm of what is folded from above, relative to a small E(T - K)_+."""
 
 
 class Summand(Hashable, Protocol):
     """The Laplace transform phi(w) = E e^(-wL) of one summand L >= 0 with mean 1, for Re w > 0 and Im w >= 0."""
 
     def phi(self, w: acb, bits: float) -> acb:
-        """Return phi(w), with an absolute error of about 2^-bits."""
+        """Return phi(w), with an error of about 2^-bits, relative to what bounds it where Re w is as large."""
 
     def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
-        """Return phi(c + i j step) for so many j from the first on, with absolute errors of about 2^-bits."""
+        """Return phi(c + i j step) for so many j from the first on, with errors of about 2^-bits phi(c)."""
 
-    def nodes(self, bits: float) -> float:
-        """Return about how many terms one value of phi has."""
+    def nodes(self, c: float, bits: float) -> float:
+        """Return about how many terms one value of phi has on the line at c."""
 
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
@@ -65,6 +75,10 @@ class Summand(Hashable, Protocol):
     def rough_above(self, x: float) -> float:
         """Return about log P(L > x), in doubles."""
 
+    @property
+    def sigma(self) -> Number:
+        """The number s for which |phi(w)| <= e^(s^2 a^2/2) wherever |arg w| <= pi/2 + a."""
+
     def turn(self, c: arb, u: arb) -> float:
         """Return the angle with which ``beyond`` turns the contour."""
 
@@ -74,8 +88,8 @@ class Summand(Hashable, Protocol):
     def density(self, x: arb) -> arb:
         """Return the density of L at x > 0; it falls from x = 1 on."""
 
-    def beyond(self, c: arb, u: arb, bits: float) -> arb:
-        """Return a bound on |phi(w)| wherever Re w = c and Im w >= u, with an absolute error of about 2^-bits."""
+    def beyond(self, c: arb, u: arb) -> arb:
+        """Return a bound on |phi(w)| wherever Re w = c and Im w >= u."""
 
     @property
     def variance(self) -> float:
@@ -91,84 +105,108 @@ class Lognormal:
 
     Guarantee
     ---------
-    The balls contain phi(w), and E[L^2 e^(-cL)], for every w with Re w > 0 and Im w >= 0; ``beyond`` bounds |phi|.
+    The balls contain phi(w) for every w with |arg w| < pi and Im w >= 0; ``bound`` and ``beyond`` bound |phi|.
     Proof: docs/proofs/random_allocation.md, section 3.
     """
 
     sigma: Number
 
     def phi(self, w: acb, bits: float) -> acb:
-        """Return phi(w) by the trapezoidal rule, on a line that is shifted by -i s ``turn``."""
-        with at_precision(_ROUGH_BITS):
-            rough_s, rough_angle = float(self.sigma()), float(w.arg())
-        wanted = log(2.0) * bits
-        # The integrand is bounded in a strip of half width a if the angle that is left and a/s are at most pi/2.
-        a = min(sqrt(2.0 * wanted), rough_s * pi / 2)
-        turned = max(rough_angle + a / rough_s - pi / 2, 0.0) * (1.0 + 1e-9)
-        # All w share the nodes of the largest turn: a/s, which is a quarter of a circle where the strip is narrow.
-        grown = a * a / 2.0
-        with at_precision(int(bits + grown / log(2.0)) + _SPARE_BITS):
-            s, modulus, angle, quarter = self.sigma(), abs(w), w.arg(), arb.pi() / 2
-            turn, width, left = arb(turned), arb(a), angle - arb(turned)
-            if not (left >= 0 and left + width / s <= quarter):
-                turn, width, left = angle, width.min(s * quarter), arb(0)
-            h = 2.0 * pi * a / (a * a / 2.0 + a * a + grown + wanted + 2.0)
-            reach = ceil(sqrt(2.0 * (wanted + grown)) / h) + 1
-            rate = -modulus if left.is_zero() else acb(-modulus * left.cos(), modulus * -left.sin())
-            grid = _grid(self, h, reach, flint.ctx.prec)
-            used = len(grid)
-            if left.is_zero():  # beyond, integrands are below what is aimed at
-                used = bisect_left(grid, float(wanted / modulus), key=lambda node: float(node[1]))
-            terms = [weight * (rate * value).exp() for weight, value in grid[:used]]
-            found = _at(terms, s * turn * h) * acb(0, -s * turn * h * reach).exp()
-            edge = (s * turn * width).cosh() * (width * width / 2).exp()
-            error = 2 * edge / (2 * arb.pi() * width / h).expm1() + (arb(reach) * h / arb(2).sqrt()).erfc()
-            if used < len(grid):
-                error += 2 * (-modulus * grid[used][1]).exp()
-            ball = error.upper() * arb(0, 1)
-            return (s * s * turn * turn / 2).exp() * (found + acb(ball, ball))
+        """Return phi(w) by the trapezoidal rule, on a line that is shifted by -i s times a turn, |arg w| < pi."""
+        s, size, theta = float(self.sigma().mid()), float(abs(w).mid()), float(w.arg().mid())
+        # Where the contour has to be turned, a narrow strip needs less of it.
+        a = min(sqrt(2.0 * log(2.0) * bits), s * (_QUARTER if theta == 0.0 else min(_QUARTER, _WIDE / s)))
+        tau = max(theta + a / s - _QUARTER, 0.0)
+        edge, decay = size * cos(theta - tau + a / s), size * cos(theta - tau)
+        lost = s * s * tau * tau / 2.0
+        wanted = log(2.0) * bits + lost - self._rough_bound(decay)
+        rule = self._rule(wanted, a, a * a / 2.0 + s * tau * a, edge, decay)
+        with at_precision(int(bits + lost / log(2.0)) + _SPARE_BITS):
+            s, turn, a = self.sigma(), arb(tau), arb(a)
+            modulus, left = abs(w), w.arg() - turn
+            rate = -modulus * acb(left.cos(), left.sin()) if tau or not left.is_zero() else -modulus
+            terms = [weight * (rate * value).exp() for weight, value in self._grid(rule)]
+            found = _at(terms, s * turn * rule.h) * acb(0, s * turn * rule.h * rule.first).exp()
+            edges = [(modulus * (left + sign * a / s).cos(), -sign * s * turn * a) for sign in (1, -1)]
+            return (s * s * turn * turn / 2).exp() * self._with_error(found, rule, a, edges, modulus * left.cos())
 
     def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
-        """Return phi(c + i j step) for so many j from the first on, with absolute errors of about 2^-bits.
+        """Return phi(c + i j step) for so many j from the first on, with errors of about 2^-bits phi(c).
 
         One turn for all frequencies: then they are an arithmetic progression still, and the sums over nodes are a
         product of two matrices of powers, whose entries are products and no exponentials.
         """
-        wanted = log(2.0) * bits
-        a, grown, h, reach = self._rule(wanted)
-        with at_precision(int(bits + grown / log(2.0)) + _SPARE_BITS):
+        rule, a, lost = self._shared_rule(float(c.mid()), log(2.0) * bits)
+        with at_precision(int(bits + lost / log(2.0)) + _SPARE_BITS):
             s, width = self.sigma(), arb(a)
             turn = width / s
-            grid, back = _grid(self, h, reach, flint.ctx.prec), acb(0, -turn).exp()
-            decay = c * turn.cos()  # at least that of every frequency
-            used = bisect_left(grid, float((wanted + grown) / decay), key=lambda node: float(node[1]))
+            grid, back = self._grid(rule), acb(0, -turn).exp()
             rows = ceil(sqrt(number))
             start, hop = -back * acb(c, step * first), -back * acb(0, step)
-            turned = _powers(acb(0, s * turn * h).exp(), used)
-            left = [weight * x * (start * value).exp() for (weight, value), x in zip(grid, turned, strict=False)]
-            small = [_powers((hop * value).exp(), rows + 1) for _, value in grid[:used]]
+            turned = _powers(acb(0, s * turn * rule.h).exp(), len(grid))
+            left = [weight * x * (start * value).exp() for (weight, value), x in zip(grid, turned, strict=True)]
+            small = [_powers((hop * value).exp(), rows + 1) for _, value in grid]
             large = [_powers(powers[rows], rows) for powers in small]
             first_factor = acb_mat([[x * y[k] for x, y in zip(left, large, strict=True)] for k in range(rows)])
             found = first_factor * acb_mat([powers[:rows] for powers in small])
-            edge = (s * turn * width).cosh() * (width * width / 2).exp()
-            error = 2 * edge / (2 * arb.pi() * width / h).expm1() + (arb(reach) * h / arb(2).sqrt()).erfc()
-            if used < len(grid):
-                error += 2 * (-decay * grid[used][1]).exp()
-            ball = error.upper() * arb(0, 1)
-            scale = (s * s * turn * turn / 2).exp() * acb(0, -s * turn * h * reach).exp()
-            return [scale * (found[j // rows, j % rows] + acb(ball, ball)) for j in range(number)]
+            edges = [(c, -width * width), (c * (2 * turn).cos(), width * width)]
+            scale = (width * width / 2).exp()
+            error = self._with_error(acb(0), rule, width, edges, c * turn.cos())
+            scale_of_found = acb(0, s * turn * rule.h * rule.first).exp()
+            return [scale * (scale_of_found * found[j // rows, j % rows] + error) for j in range(number)]
 
-    def _rule(self, wanted: float) -> tuple[float, float, float, int]:
-        """Return the strip of the turned rule, the logarithm of its growth, its step and how many nodes it has."""
-        with at_precision(_ROUGH_BITS):
-            a = min(sqrt(2.0 * wanted), float(self.sigma()) * pi / 4 * (1.0 - 1e-9))
-        grown = a * a / 2.0
-        h = 2.0 * pi * a / (a * a / 2.0 + a * a + grown + wanted + 2.0)
-        return a, grown, h, ceil(sqrt(2.0 * (wanted + grown)) / h) + 1
+    def bound(self, c: arb) -> arb:
+        """Return a bound on phi(c), c > 0: L lies above its tangent at the saddle point, or at any other point."""
+        s = self.sigma()
+        place = arb(float(self._saddle(min(float(c.mid()), _FAR)).real))
+        slope = c * (-place - 1 / (2 * s * s)).exp()
+        return (slope * slope / (2 * s * s) - slope * (1 + place)).exp()
 
-    def nodes(self, bits: float) -> float:
-        """Return how many nodes the turned rule has."""
-        return 2.0 * self._rule(log(2.0) * bits)[3]
+    def _rough_bound(self, c: float) -> float:
+        place = float(self._saddle(min(c, _FAR)).real)
+        return -(float(self.sigma().mid()) ** 2) * (place + place * place / 2.0)
+
+    def _rule(self, wanted: float, a: float, growth: float, edge: float, decay: float) -> _Rule:
+        """Return the rule whose error is about e^-wanted, from the strip of half width a.
+
+        Integrands are at its edges at most phi at ``edge`` but for growth, and fall as e^(-decay L) themselves.
+        """
+        s, room = float(self.sigma().mid()), wanted + growth + 3.0
+        h = 2.0 * pi * a / max(room + self._rough_bound(edge), a)
+        reach = ceil(sqrt(2.0 * room) / h) + 1
+        last = ceil((s * log(room / decay) + 0.5 / s) / h) + 1
+        return _Rule(h, -reach, max(min(last, reach), 1 - reach))
+
+    def _shared_rule(self, c: float, wanted: float) -> tuple[_Rule, float, float]:
+        """Return the rule of fewest nodes that all frequencies of a line share, its strip, and what cancels, in logs.
+
+        The error is relative to phi(c).
+        """
+        s, size, found = float(self.sigma().mid()), self._rough_bound(c), []
+        for turn in _TURNS:
+            a = min(turn * s, sqrt(2.0 * wanted))
+            rule = self._rule(wanted - size, a, 2.0 * a * a, c * cos(2.0 * a / s), c * cos(a / s))
+            found.append((rule.last - rule.first, rule, a, a * a / 2.0 + self._rough_bound(c * cos(a / s)) - size))
+        return min(found)[1:]
+
+    def _with_error(self, found: acb, rule: _Rule, a: arb, edges: Sequence[tuple[arb, arb]], decay: arb) -> acb:
+        """Return the ball around a sum over nodes, widened by what the trapezoidal rule and left out nodes may add."""
+        s = self.sigma()
+        error = sum((self.bound(c) * growth.exp() for c, growth in edges), arb(0)) * (a * a / 2).exp()
+        error /= (2 * arb.pi() * a / rule.h).expm1()
+        error += (-rule.first * rule.h / arb(2).sqrt()).erfc()
+        if rule.last < -rule.first:
+            error += 2 * (-decay * (rule.last * rule.h / s - 1 / (2 * s * s)).exp()).exp()
+        ball = error.upper() * arb(0, 1)
+        return found + acb(ball, ball)
+
+    def _grid(self, rule: _Rule) -> tuple[tuple[arb, arb], ...]:
+        return _grid(self, rule.h, rule.first, rule.last, flint.ctx.prec)
+
+    def nodes(self, c: float, bits: float) -> float:
+        """Return how many nodes the rule has that all frequencies of the line at c share."""
+        rule = self._shared_rule(c, log(2.0) * bits)[0]
+        return float(rule.last - rule.first)
 
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
@@ -176,7 +214,11 @@ class Lognormal:
         with np.errstate(all="ignore"):
             exponents = -np.outer(tilts, values)
             missing = np.expm1(exponents) @ weights
-            return np.where(missing > -0.5, np.log1p(missing), np.logaddexp.reduce(exponents + np.log(weights), axis=1))
+            found = np.where(
+                missing > -0.5, np.log1p(missing), np.logaddexp.reduce(exponents + np.log(weights), axis=1)
+            )
+            place, s = self._saddle(tilts).real, float(self.sigma().mid())
+            return np.where(found > _SMALL_LOG, found, -s * s * (place + place * place / 2.0) - np.log1p(place) / 2.0)
 
     def rough_decay(self, c: float, u: Floats) -> Floats:
         """Return about log |phi(c + iu)/phi(c)|, or what ``beyond`` says of it: the integrand at its saddle point."""
@@ -211,15 +253,11 @@ class Lognormal:
         values = np.exp(np.minimum(z / s - 0.5 / s**2, _LARGEST_LOG))
         return h * np.exp(-z * z / 2.0) / sqrt(2.0 * pi), values
 
-    def beyond(self, c: arb, u: arb, bits: float) -> arb:
+    def beyond(self, c: arb, u: arb) -> arb:
         """Return e^(s^2 a^2/2) phi(c cos a + u sin a), for the angle a of the saddle point of phi(c + iu)."""
-        turn = self.turn(c, u)
-        with at_precision(_ROUGH_BITS):
-            grown = float(self.sigma()) ** 2 * turn * turn / 2.0
-        bits += grown / log(2.0)
-        with at_precision(int(bits) + _SPARE_BITS):
-            s, a = self.sigma(), arb(turn)
-            inner = self.phi(acb(c * a.cos() + u * a.sin()), bits).real
+        with at_precision(_ROUGH_BITS + _SPARE_BITS):
+            s, a = self.sigma(), arb(self.turn(c, u))
+            inner = self.phi(acb(c * a.cos() + u * a.sin()), _ROUGH_BITS).real
             return ((s * s * a * a / 2).exp() * inner).upper()
 
     def turn(self, c: arb, u: arb) -> float:
@@ -248,12 +286,20 @@ class Lognormal:
             return float(x) if x < 1e300 else inf
 
 
+class _Rule(NamedTuple):
+    """A trapezoidal rule: its step, and the first and the last node."""
+
+    h: float
+    first: int
+    last: int
+
+
 @lru_cache(maxsize=64)
-def _grid(law: Lognormal, h: float, reach: int, bits: int) -> tuple[tuple[arb, arb], ...]:
-    """Return weights h e^(-z^2/2)/sqrt(2 pi) and values of L at z = -reach h, ..., reach h."""
+def _grid(law: Lognormal, h: float, first: int, last: int, bits: int) -> tuple[tuple[arb, arb], ...]:
+    """Return weights h e^(-z^2/2)/sqrt(2 pi) and values of L at z = first h, ..., last h."""
     s = law.sigma()
     scale, start = h / (2 * arb.pi()).sqrt(), -1 / (2 * s * s)
-    places = [arb(h) * k for k in range(-reach, reach + 1)]
+    places = [arb(h) * k for k in range(first, last + 1)]
     return tuple((scale * (-z * z / 2).exp(), (z / s + start).exp()) for z in places)
 
 
@@ -279,23 +325,28 @@ class Plan:
     def of(summand: Summand, n: int, k: float, log_accuracy: float) -> Plan:
         """Return a plan for all K up to k, found in doubles: every plan gives a bound."""
         unit = 1.0 / sqrt(n * min(summand.variance, float(n)))
-        tilts = unit * _TILTS
+        lam = _RELATIVE if k > n else max(log(n) - log_accuracy, 1.0)
+        tilts = np.geomspace(unit * _LEAST_TILT, max(unit / _LEAST_TILT, lam / k), _MANY_TILTS)
         logs = n * summand.rough(tilts)
-        lam = log(n) - log_accuracy
         with np.errstate(all="ignore"):
             windows = (lam + tilts * k + logs - 1.0 - np.log(tilts) - log_accuracy) / tilts
         windows[~(windows > 0.0)] = inf
         best = int(np.nanargmin(windows))
-        window = min(float(windows[best]), k) if k * tilts[best] > 1.0 else float(windows[best])
-        tilt, step = _short(lam / window), _short(2.0 * pi / window)
-        height = tilt * k + float(n * summand.rough(np.array([tilt]))[0]) - 2.0 * log(tilt)
-        bits = (height - log_accuracy) / log(2.0) + log(n) / log(2.0) + _SPARE_BITS
-        return Plan(tilt, step, max(float(tilts[best]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k)
+        tried = [(best, k * wider) for wider in _WIDER] + [(i, float(windows[i])) for i in range(best, 0, -_FEWER)]
+        plans = []
+        for i, window in tried:
+            if not window < k * _WIDER[-1]:
+                continue
+            tilt, step = _short(lam / window), _short(2.0 * pi / window)
+            height = tilt * k + float(n * summand.rough(np.array([tilt]))[0]) - 2.0 * log(tilt)
+            bits = (height - log_accuracy) / log(2.0) + log(n) / log(2.0) + _SPARE_BITS
+            plans.append(Plan(tilt, step, max(float(tilts[i]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k))
+        return min(plans, key=lambda plan: plan.work(summand, n))
 
-    def is_affordable(self, summand: Summand, n: int) -> bool:
-        """Return whether the line takes few frequencies, as it seems, and little work."""
+    def work(self, summand: Summand, n: int) -> float:
+        """Return about the work of the line, in terms times bits; inf if it takes too many frequencies."""
         found = self.frequencies(summand, n)
-        return found < _SURE * MOST_FREQUENCIES and found * summand.nodes(self.bits) * self.bits < _MOST_WORK
+        return found * summand.nodes(self.tilt, self.bits) * self.bits if found < _SURE * MOST_FREQUENCIES else inf
 
     def frequencies(self, summand: Summand, n: int) -> float:
         """Return about how many frequencies the line takes, in doubles."""
@@ -331,7 +382,6 @@ class Line:
             values: list[acb] = []
             target = (arb(plan.log_accuracy) - c * arb(plan.largest)).exp() / step
             following, rest, ahead = 1, None, int(_LONGER * plan.frequencies(summand, n)) + _CHUNK
-            enough = _ROUGH_BITS - float(target.log()) / (n * log(2.0))
             while rest is None:
                 if len(values) > most:
                     told = Problem(f"more than {most} frequencies are needed")
@@ -341,7 +391,7 @@ class Line:
                     w = acb(c, step * k)
                     values.append(_power(phi, n) / (w * w))
                     if k + 1 >= following and abs(values[-1]) < target:
-                        rest = _rest(summand, n, c, step, k + 1, enough)
+                        rest = _rest(summand, n, c, step, k + 1)
                         if rest <= target:
                             break
                         rest, following = None, ceil(_LONGER * k)
@@ -367,12 +417,112 @@ class Line:
             folded = (c * k).exp() / window * (turned + rest)
             q = (-c * window).exp()
             known = ((k - n) + window / (1 - q)) * q / (1 - q)
-            unknown = n * q / (1 - q)
+            # What is folded from above: E(T - x)_+ for x > K, at most n, and at most that at K.
+            unknown = q / (1 - q) * (folded - known + n - k).upper().min(arb(n)).max(arb(0))
             if not window >= k:
                 other = arb(self.plan.further)
                 peak = (other * k + self.further - 1).exp() / other
                 unknown += peak / ((other - c) * window).expm1()
             return (folded - known - _from_zero_to(unknown)).max(arb(0))
+
+
+# ------------------------------------------------- A contour that is bent to the left: for few summands, at any level
+
+
+@dataclass(frozen=True)
+class BentPlan:
+    """The contour w(x) = scale (1 + sin(ix - angle)), in steps of x; its strip has the half width ``width``."""
+
+    scale: float
+    angle: float
+    width: float
+    step: float
+    count: int
+    bits: int
+
+    @staticmethod
+    def of(summand: Summand, n: int, k: float, log_accuracy: float) -> BentPlan:
+        """Return a plan for K up to k, found in doubles: every plan gives a bound."""
+        spread, found = n * float(summand.sigma().mid()) ** 2 / 2.0, []
+        for height, angle in product(_HEIGHTS, _ANGLES):
+            width = min(angle, pi / 2.0 - angle) * _OF_STRIP
+            base = height + log(k / height) - log_accuracy
+            rises = [spread * x * x - height * sin(x) - 1.5 * log1p(-sin(x)) for x in (angle - width, angle + width)]
+            due, room = max(base + max(rises), 1.0), base + spread * angle**2 - 1.5 * log1p(-sin(angle))
+            step = 2.0 * pi * width / (due + 2.0)
+            end = acosh(max(room / (height * sin(angle) * _LEAST_PART), 1.0))
+            lost = height + spread * angle**2
+            bits = (lost + max(log(k / height), 0.0) - log_accuracy + log(n)) / log(2.0) + _SPARE_BITS
+            scale, count = _short(height / k), ceil(end / step)
+            found.append(BentPlan(scale, _short(angle), _short(width), _short(step), count, int(bits)))
+        return min(found, key=lambda plan: plan.count * plan.bits)
+
+    def work(self, summand: Summand) -> float:
+        """Return about the work of the values, in terms times bits."""
+        return self.count * summand.nodes(self.scale, self.bits) * self.bits
+
+
+@dataclass(frozen=True, eq=False)
+class BentLine:
+    """w and phi(w)^n w'(x)/w^2 at the places x = 0, h, 2h, ... of a contour.
+
+    Guarantee
+    ---------
+    ``stop_loss`` returns a ball that contains E(K - T)_+, for every K > 0 and every plan.
+    Proof: docs/proofs/random_allocation.md, section 2.
+    """
+
+    summand: Summand
+    n: int
+    plan: BentPlan
+    values: tuple[tuple[acb, acb], ...]
+
+    @staticmethod
+    def of(summand: Summand, n: int, plan: BentPlan) -> BentLine:
+        """Return the contour."""
+        with at_precision(plan.bits + 32):
+            values, scale, angle = [], arb(plan.scale), arb(plan.angle)
+            for j in range(plan.count):
+                x = arb(plan.step) * j
+                w = scale * acb(1 - angle.sin() * x.cosh(), angle.cos() * x.sinh())
+                slope = scale * acb(angle.cos() * x.cosh(), angle.sin() * x.sinh())
+                values.append((w, _power(summand.phi(w, plan.bits), n) * slope / (w * w)))
+            return BentLine(summand, n, plan, tuple(values))
+
+    @property
+    def shown(self) -> dict[str, str | int | float]:
+        """What a certificate says of the contour."""
+        about = {name: getattr(self.plan, name) for name in ("scale", "angle", "width", "step", "count")}
+        return {"kind": "contour", "precision": self.plan.bits + 32, **about}
+
+    def stop_loss(self, k: arb) -> arb:
+        """Return a ball around E(K - T)_+."""
+        with at_precision(self.plan.bits + 32):
+            scale, angle, width, h = (
+                arb(x) for x in (self.plan.scale, self.plan.angle, self.plan.width, self.plan.step)
+            )
+            found = sum((((w * k).exp() * y).real for w, y in self.values[1:]), arb(0)) * 2
+            found += ((self.values[0][0] * k).exp() * self.values[0][1]).real
+            spread, height = self.n * self.summand.sigma() ** 2 / 2, scale * k
+
+            def largest(turn: arb, far: arb) -> arb:
+                rise = spread * turn * turn + height * (1 - turn.sin() * far)
+                return rise.exp() * arb(2).sqrt() / (scale * (1 - turn.sin()) ** arb(1.5))
+
+            inside = arb.pi() * (largest(angle - width, arb(1)) + largest(angle + width, arb(1)))
+            end = h * (self.plan.count - 1)
+            error = inside / (2 * arb.pi() * width / h).expm1() + 4 * largest(angle, end.cosh()) * (-end).exp()
+            ball = error.upper() * arb(0, 1)
+            return ((h * found + ball) / (2 * arb.pi())).max(arb(0))
+
+
+def line_of(summand: Summand, n: int, k: float, log_accuracy: float) -> Line | BentLine | None:
+    """Return what gives E(K - T)_+ for K up to k with the least work; None where all take too much."""
+    straight, bent = Plan.of(summand, n, k, log_accuracy), BentPlan.of(summand, n, k, log_accuracy)
+    work, work_bent = straight.work(summand, n), _BENT * bent.work(summand)
+    if min(work, work_bent) > _MOST_WORK:
+        return None
+    return Line.of(summand, n, straight) if work <= work_bent else BentLine.of(summand, n, bent)
 
 
 def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
@@ -408,10 +558,10 @@ def _from_zero_to(bound: arb) -> arb:
     return half + half.upper() * arb(0, 1)
 
 
-def _rest(summand: Summand, n: int, c: arb, step: arb, first: int, bits: float) -> arb:
+def _rest(summand: Summand, n: int, c: arb, step: arb, first: int) -> arb:
     """Return a bound on the sum of |phi^n/w^2| over the frequencies from ``first`` on."""
     weight = (arb(1) / (first * first) + arb(1) / first) / (step * step)
-    return (weight * summand.beyond(c, step * first, bits) ** n).upper()
+    return (weight * summand.beyond(c, step * first) ** n).upper()
 
 
 # ---------------------------------------------------------- Moments of a sum of lognormal variables, as of Renyi orders
