@@ -17,7 +17,7 @@ from scipy.special import gammaln
 
 import symamp as sa
 from symamp.decompositions.listed_laws import compare_laws
-from symamp.decompositions.pair_groups import LEAST, NEAR, PairGroup, Pattern, by_excess, free_sets, lies_below
+from symamp.decompositions.pair_groups import NEAR, SMALL, PairGroup, Pattern, by_excess, free_sets, lies_below
 from symamp.decompositions.randomizer import groups_of
 from symamp.decompositions.to_law import law_of
 from symamp.formulas.normal_form import normal
@@ -238,9 +238,9 @@ def test_all_sets_of_a_share_lie_below_the_free_sets(c):
 @pytest.mark.parametrize("c", SHARES[::3], ids=str)
 def test_the_groups_of_free_sets_cover_cells(c):
     for k in range(1, 12):
-        p = min(c, 1 - c) * (LEAST + (1 - LEAST) * sp.Rational(k, 12))
         most = min(c, 1 - c)
-        near = [x for x in (most * LEAST, most * NEAR, most, 1 - 2 * c, (1 - c) / 2) if most * LEAST <= x <= most]
+        p = most * sp.Rational(k, 12)
+        near = [x for x in (0, most * SMALL, most * NEAR, most, 1 - 2 * c, (1 - c) / 2) if 0 <= x <= most]
         cell = [*free_sets(c)(max(x for x in near if x <= p)), *free_sets(c)(min(x for x in near if x >= p))]
         for v in free_sets(c)(p):
             assert lies_below(v, cell).x is not None
@@ -341,6 +341,7 @@ ENDS = [  # slug, sizes, eps0, n, upper and lower end, delta = 1e-8
     ("subset-exponential", {"s": 2, "d": 16, "k": 4}, 1, 10**4, 0.03592226, 0.03591599),
     ("subset-exponential", {"s": 2, "d": 16, "k": 4}, 4, 10**3, 1.06376141, 1.05571766),
     ("duchi-vector-even", {"m": 2}, 1, 10**4, 0.04307882, 0.04305753),
+    ("hcms", {"k": 65536, "m": 1024}, 4, 10**3, 0.86002220, 0.85379194),  # pairs with little p: their envelope
 ]
 
 

@@ -58,7 +58,31 @@ def any_set(eps0, d):
     return (2 * np.exp(eps0) * variation * (1 - np.exp(-eps0 * d)) / exact) ** 0.5
 
 
+def one_third_input(eps0):
+    """Return sqrt(I_A/I) at d = 1 for data sets where all others hold one input, and whose messages are seen how.
+
+    Strips across the pair, others at its middle or at one of it; the whole plane, others at one of it; the same with
+    others at the third corner of an equilateral triangle, which is in some sets of diameter 1, not in all.
+    """
+    far = 1 + 14 / eps0
+    x, step = np.linspace(-far, far + 1, 2400, retstep=True)
+    u, v = np.meshgrid(x, x - 0.5, indexing="ij")
+    laws = [
+        eps0**2 / (2 * np.pi) * np.exp(-eps0 * np.hypot(u - a, v - b)) * step**2
+        for a, b in ((0, 0), (1, 0), (0.5, 0), (0.5, 0.75**0.5))
+    ]
+    strips = [law.sum(axis=1) for law in laws]
+    costs = [
+        ((rows[0] - rows[1]) ** 2 / rows[other]).sum()
+        for rows, other in ((strips, 2), (strips, 0), (laws, 0), (laws, 3))
+    ]
+    variation = abs(laws[0] - laws[1]).sum() / 2
+    return [(2 * (np.exp(eps0) - 1) * variation / cost) ** 0.5 for cost in costs]
+
+
 def main():
+    for eps0 in (1, 4):
+        print(f"planar, {eps0}: others at one input {', '.join(f'{x:.2f}' for x in one_third_input(eps0))}")
     for noise, integral in ((sa.Laplace, on_interval), (sa.PlanarLaplace, on_disc)):
         for eps0, d in CASES:
             mechanism = noise(eps0=eps0)

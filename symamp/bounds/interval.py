@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import exp, floor, inf, log, log1p
+from math import exp, expm1, floor, inf, log, log1p
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +31,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.search import Found
+from symamp.sums.all_data_sets.search import Found, Searches
 from symamp.sums.divergence import Enclosure, Settings
 
 SOURCE = "Theorem I (docs/proofs/interval.md)"
@@ -55,6 +55,8 @@ _LEAST_USERS, _LARGEST_RATIO = 100, 1e3
 """For fewer users the blanket is as good; larger ratios take too many messages where nobody asks for them."""
 _LEAST_LOG = -600.0
 """Smaller divergences, in logarithms, are left to other bounds: doubles come to their end."""
+_FARTHER = 1.05
+"""A bound is at most so many times as far as where it is expected."""
 _MOST_PLACES, _MOST_PAIRS = 160, 1_500
 """With more places, or twice as many pairs of them, nothing is tried; with more pairs cells are not cut further."""
 _SETTLED = 0.3
@@ -69,6 +71,15 @@ _PLACES, _RANKED = 24, 80
 
 
 # ---------------------------------------------------------------------------- All boxes of pairs at one level, together
+
+
+class _Ends(AllDataSetsPairBound):
+    """The pair of the ends, with all messages of the table."""
+
+    @cached_property
+    def searches(self) -> Searches:
+        """What was found at the levels asked before."""
+        return Searches(self.laws, merges=False)
 
 
 @dataclass(frozen=True)
@@ -92,17 +103,17 @@ class NoiseInterval(PairBoundDefaults):
         return self.method, self.noise
 
     @cached_property
-    def _ends(self) -> dict[int, AllDataSetsPairBound]:
+    def _ends(self) -> dict[int, _Ends]:
         return {}
 
-    def ends(self, cut: int) -> AllDataSetsPairBound:
+    def ends(self, cut: int) -> _Ends:
         """Return the bound of the pair of the ends over all data sets, of the messages but for a mass of 2^cut."""
         if cut not in self._ends:
             grid, held = grid_of(self.noise, cut), (("others", sp.Integer(1)),)
             table = grid.table()
             laws = (LawTriple(table.law((0.0, 1.0), other), self.pair) for other in table.classes(grid.places))
             found = tuple(Reduction(self.method, self.proof_status, SOURCE, x, held) for x in laws)
-            self._ends[cut] = AllDataSetsPairBound(found)
+            self._ends[cut] = _Ends(found)
         return self._ends[cut]
 
     def cut(self, log_delta: float) -> int:
@@ -121,7 +132,9 @@ class NoiseInterval(PairBoundDefaults):
     def found(self, level: Level, n: int, limits: Limits) -> tuple[int, Found | None]:
         """Return where messages are cut, and the parameters for the pair of the ends."""
         cut = self.cut_at(level, n)
-        return cut, self.ends(cut).searches.found(level, n, limits) if grid_of(self.noise, cut).is_known else None
+        grid = grid_of(self.noise, cut)
+        is_useless = not grid.is_known or grid.decides_alone(n, level.rough_minus_one())
+        return cut, None if is_useless else self.ends(cut).searches.found(level, n, limits)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed."""
@@ -132,11 +145,17 @@ class NoiseInterval(PairBoundDefaults):
         cut, found = self.found(level, n, settings.limits)
         if found is None or not found.log_value > _LEAST_LOG:
             return inf
-        return self.ends(cut).log_estimate(level, n, settings.usual) + _room(found, level, n)
+        own = self.ends(cut).log_estimate(level, n, settings.usual) + _room(found, level, n)
+        lost = grid_of(self.noise, cut).lost
+        return float(np.logaddexp(own, log(lost))) if lost > 0.0 else own
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        return (1.0 + _ROOM) * self.ends(self.cut(log_delta)).root(n, log_delta - _OF_MOMENTS, settings.usual, start)
+        cut = self.cut(log_delta)
+        if start is not None and grid_of(self.noise, cut).decides_alone(n, expm1(min(_FARTHER * start, 700.0))):
+            return inf
+        less = _OF_MOMENTS - log1p(-grid_of(self.noise, cut).lost / exp(log_delta)) if cut else _OF_MOMENTS
+        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - less, settings.usual, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of every pair of inputs of the interval.
@@ -164,6 +183,8 @@ def _room(found: Found, level: Level, n: int) -> float:
 
 def one_user(noise: AdditiveNoise, level: Level) -> arb:
     """Return at least the divergence of one user alone, which no pair and no number of users exceeds."""
+    if noise.local_ratio() is sp.oo:
+        return arb(1)
     largest, e = number(noise.local_ratio())(), level.exponential()
     return ((largest - e) / (largest + 1)).max(arb(0)).upper()  # that of binary response
 
@@ -176,7 +197,7 @@ class _Boxes:
         self.parameters = parameters
         self.e = 1.0 + level.rough_minus_one()
         self.room = _room(found, level, n)
-        self.aim = self.ends * exp(self.room)
+        self.aim = self.ends * exp(self.room) + grid.lost
         self.tilt, self.slope = found.saddle, (n - 1) * found.saddle * self.e
 
     def largest(self) -> arb:
@@ -208,6 +229,8 @@ class _Boxes:
         nodes = self._nodes(table, first, second, self._levels(first, second, *sides))
         corners = np.maximum.reduce([nodes[:-1, :-1], nodes[1:, :-1], nodes[:-1, 1:], nodes[1:, 1:]])
         (up, left), (down, right) = (np.array(side).T for side in sides)
+        capped = np.array([table.above_cap(x) for x in first])
+        corners = corners + np.maximum(capped[:-1], capped[1:])[:, None]
         values = (1.0 + up[:, None]) * corners + left[:, None] + self.e * (1 + 4 * UNIT) * right + self.grid.outside
         return np.where(self._compared(first, second), values, 0.0), (up, down)
 
@@ -348,7 +371,7 @@ def interval_bound(subject: Subject) -> MaxOverPairs:
 def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool:
     """Return whether one message may decide, so that the blanket is as good, or messages would be too many."""
     noise = subject.noise
-    ratio = inf if noise is None else float(number(noise.local_ratio())())
+    ratio = inf if noise is None else shape_of(noise).usual_ratio
     return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > _LARGEST_RATIO
 
 
@@ -359,14 +382,14 @@ def _no_smooth_noise(subject: Subject) -> str | None:
 
 NOISE = Hypothesis(
     "noise",
-    "Messages carry noise with a log-concave density and exponential tails, and inputs fill an interval.",
+    "Messages carry noise with a log-concave density, and inputs fill an interval.",
     every(_no_smooth_noise),
 )
 INTERVAL = Bound(
     "interval",
     ProofStatus.PROVED,
     SOURCE,
-    "all pairs of an interval of inputs and all data sets, for log-concave noise with exponential tails",
+    "all pairs of an interval of inputs and all data sets, for log-concave noise",
     "interval",
     (*SHUFFLED, NOISE),
     interval_bound,

@@ -1,15 +1,16 @@
 """A table above noise on an interval of inputs: densities are interpolated between messages, and between inputs.
 
-The density of the noise has f'' <= c^2 f, as a measure: it is above what interpolates it by e^(cy) and e^(-cy). What
-is left is bounded by f'' - c^2 f: nothing at all for Laplace noise, but at its kink (docs/proofs/interval.md).
+The density of the noise has f'' <= c^2 f on a cell, as a measure: it is above what interpolates it by e^(cy) and
+e^(-cy). What is left is bounded by c^2 f - f'': nothing at all for Laplace noise, but at its kink
+(docs/proofs/interval.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil, exp, inf, log
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
+from symamp.sums.kernels.tilted import exp_minus_linear
 
 BITS = 192
 """The precision at which tables are made; their numbers are exact at any."""
@@ -37,6 +39,8 @@ _ROUNDED = 1.0 + 2.0**-40
 # What is tuned. All grids, cells and tilts give a bound; these trade time against width. Rules of thumb.
 _SQUARE, _COARSEST = 4e-8, 0.01
 """What cells of messages may leave of densities, squared, as a part of the chi-square; and at most, relatively."""
+_TOLD = 4e-4
+"""By which part cells of messages may make the chi-square larger."""
 _LEAST, _LONGEST = 1 / 400, 1 / 56
 """How long cells of messages are on the interval; beyond it they are no longer than the scale of the noise."""
 _FARTHEST = -60, 100.0
@@ -48,10 +52,14 @@ _FIRST_COST, _NO_WORSE = 1.5e-4, 0.992
 may become by thinning."""
 _MOST_PLACES = 24
 """Places of other users up to 1/2."""
-_SEARCHED = np.geomspace(1e-3, 30.0, 120)
+_SEARCHED = np.geomspace(1e-3, 30.0, 90)
 """Tilts of remainders, in units of a rough guess."""
-_MOST_HEIGHT, _ROUNDS, _MORE = 2.5, 16, 1.001
-"""s X of a remainder is less than 3; rounds until its kappa is nearly found, and what then may be missing."""
+_MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 16, 1.001
+"""The largest s X of a remainder; rounds until its kappa is nearly found, and what then may be missing."""
+_BITS_OF_CAP, _CAPS = 9, 2.0 ** (np.arange(1.0, 400.0) / 8.0)
+"""Where ratios are unbounded those above a cap have 2^9 times the mass of what is cut off; caps that are tried."""
+_APART = 4.0
+"""Messages whose ratios to the least density differ by less than this factor are one part of a remainder."""
 
 
 def rounded(place: float) -> float:
@@ -75,7 +83,9 @@ class Kink(NamedTuple):
 
 
 class Shape:
-    """An even density f with f'' = c^2 f - q between its kinks, q >= 0, as bounds ask for it.
+    """An even log-concave density f with f'' = c^2 f - q between its kinks, as bounds ask for it.
+
+    c is the rate of the tail and q >= 0 where ratios are bounded; c = 0 for Gaussian noise.
 
     >>> from symamp.randomizers.noise.distributions import Laplace, Logistic
     >>> shape_of(Laplace(eps0=2)).rate, shape_of(Laplace(eps0=2)).has_exponential_tail
@@ -96,9 +106,9 @@ class Shape:
             return "here its messages have no density"
         if self._arcs[-1].end is not sp.oo:
             return "here its messages end somewhere: one of them may tell an input"
-        if self.noise.local_ratio() is sp.oo:
-            return "here its ratios are unbounded"
-        if self.reach(_FARTHEST[0]) * self.float_rate > _FARTHEST[1]:
+        if not self.has_rate and (len(self._arcs) > 1 or self._curvatures[0].free_symbols):
+            return "here its ratios are unbounded, and it is not Gaussian"
+        if self.has_rate and self.reach(_FARTHEST[0]) * self.float_rate > _FARTHEST[1]:
             return "here its tail does not fall exponentially"
         with at_precision(BITS):
             try:
@@ -107,13 +117,32 @@ class Shape:
                 joined = False
         if not joined:
             return "here its density is not known to be continuous"
-        is_concave = all(k.size >= 0.0 for k in self.kinks) and self.bends(self.reach(_FARTHEST[0])).are_known
+        far = self.reach(_FARTHEST[0])
+        is_concave = all(k.size >= 0.0 for k in self.kinks) and self.bends(far).are_known and self._falls(far)
         return None if is_concave else "here its density is not known to be log-concave"
 
     @cached_property
+    def _curvatures(self) -> list[sp.Expr]:
+        return [normal(sp.diff(normal(sp.diff(a.density, Z) / a.density), Z)) for a in self._arcs]
+
+    def _falls(self, far: float) -> bool:
+        """Return whether f'/f is proved not to grow on the arcs, up to 1 + far."""
+        return bool((self._bounds(self._curvatures, far)[2] <= 0.0).all())
+
+    @cached_property
+    def precision(self) -> Number:
+        """1/sigma^2 of Gaussian noise."""
+        return number(-self._curvatures[0])
+
+    @cached_property
+    def has_rate(self) -> bool:
+        """Whether ratios are bounded."""
+        return self.noise.local_ratio() is not sp.oo
+
+    @cached_property
     def rate(self) -> sp.Expr:
-        """The number c: the local budget, which is the rate of the tail of log-concave noise."""
-        return normal(sp.log(self.noise.local_ratio()))
+        """The number c: the local budget, which is the rate of the tail of log-concave noise; 0 without one."""
+        return normal(sp.log(self.noise.local_ratio())) if self.has_rate else sp.S.Zero
 
     @cached_property
     def c(self) -> Number:
@@ -122,9 +151,18 @@ class Shape:
 
     @cached_property
     def float_rate(self) -> float:
-        """The same in doubles."""
+        """The same in doubles; without a rate the slope of log f where hardly any mass is left."""
         with at_precision(BITS):
-            return float(self.c())
+            return float(self.c()) if self.has_rate else self.slope(1.0 + self.reach(_FARTHEST[0]))
+
+    @cached_property
+    def _slopes(self) -> list[Holomorphic]:
+        return [Holomorphic(normal(-sp.diff(a.density, Z) / a.density), Z) for a in self._arcs]
+
+    def slope(self, z: float) -> float:
+        """Return at least -f'/f for all smaller |z|: c, or where there is none the slope at z itself."""
+        with at_precision(BITS):
+            return _above(self.c() if self.has_rate else self._slopes[self._arc(z)](acb(z)).real.max(arb(0)))
 
     @cached_property
     def _rests(self) -> list[sp.Expr]:
@@ -154,23 +192,46 @@ class Shape:
                     found.append(Kink(*ends, _above(size) if size > 0 else -inf))
         return tuple(found)
 
+    @cached_property
+    def usual_ratio(self) -> float:
+        """The largest ratio; without one that of messages as far out as one in a thousand."""
+        with at_precision(BITS):
+            return exp(min(self.float_rate if self.has_rate else self.slope(self.reach(-10)), 700.0))
+
     def at(self, z: float) -> arb:
         """Return f(z) at a fixed precision."""
         z = abs(z)
         if z not in self._known:
             with at_precision(BITS):
-                arc = max((i for i, a in enumerate(self._arcs) if i == 0 or number(a.start)() <= z), default=0)
-                self._known[z] = self._f[arc](acb(z)).real
+                self._known[z] = self._f[self._arc(z)](acb(z)).real
         return self._known[z]
+
+    def _arc(self, z: float) -> int:
+        return max((i for i, a in enumerate(self._arcs) if i == 0 or number(a.start)() <= z), default=0)
 
     @cached_property
     def scale(self) -> float:
         """About the scale of the noise: 1/(2 f(0))."""
         return 0.5 / float(self.at(0.0))
 
-    def kept(self, length: float) -> arb:
-        """Return 1/cosh(ch/2): the part of the law of an input that all inputs of a cell of this length have."""
-        return 1 / (self.c() * arb(length) / 2).cosh()
+    def halves(self, a: float, b: float) -> tuple[arb, arb]:
+        """Return the integrals from a to b of the functions that are 1 at one of the ends, and 0 at the other.
+
+        They are combinations of e^(cy) and e^(-cy); for Gaussian noise of the densities of the inputs 0 and 1.
+        """
+        if self.has_rate:
+            c, h = self.c(), arb(b) - arb(a)
+            half = h / 2 if c.is_zero() else (c * h / 2).tanh() / c
+            return half, half
+        first, second = (self._mass(a - x, b - x) for x in (0.0, 1.0))
+        (p, q), (r, t) = ([self.at(y - x) for y in (a, b)] for x in (0.0, 1.0))
+        whole = p * t - q * r
+        return (t * first - q * second) / whole, (p * second - r * first) / whole
+
+    def _mass(self, a: float, b: float) -> arb:
+        """Return the mass of z between two numbers of one sign."""
+        near, far = sorted((abs(a), abs(b)))
+        return self.noise.survival(arb(near)) - self.noise.survival(arb(far))
 
     def reach(self, log2_mass: int) -> float:
         """Return how far beyond the interval messages go: beyond it there is less mass than this, on either side."""
@@ -186,20 +247,26 @@ class Shape:
         return ceil(high * 64.0) / 64.0
 
     def bends(self, far: float) -> Bends:
-        """Return bounds of q up to 1 + far."""
+        """Return bounds of |q| up to 1 + far: q >= 0 where there is a rate, as f is log-concave."""
+        ends, low, high = self._bounds(self._rests, far)
+        return Bends(ends, high if self.has_rate else np.maximum(high, -low))
+
+    def _bounds(self, formulas: Sequence[sp.Expr], far: float) -> tuple[Floats, Floats, Floats]:
+        """Return cells of z up to 1 + far, and the least and the largest value of formulas of the arcs on each."""
         ends = [k / _FINE for k in range(_FINE + 1)]
         while ends[-1] < 1.0 + far:
             ends.append(ends[-1] + max(1.0 / _FINE, min(_GROWTH[0] * (ends[-1] - 1.0), _GROWTH[1] / self.float_rate)))
-        if all(q == 0 for q in self._rests):
-            return Bends(np.array(ends), np.zeros(len(ends) - 1))
-        rests, most = [Holomorphic(q, Z) for q in self._rests], list[float]()
+        if all(q == 0 for q in formulas):
+            return np.array(ends), np.zeros(len(ends) - 1), np.zeros(len(ends) - 1)
+        rests, found = [Holomorphic(q, Z) for q in formulas], list[tuple[float, float]]()
         with at_precision(64):
             starts = [number(a.start)() for a in self._arcs] + [arb("inf")]
             for a, b in pairwise(ends):
                 here = [i for i in range(len(rests)) if not (starts[i] > b or starts[i + 1] < a)]
-                found = [rests[i](acb(arb(a).union(arb(b)))).real for i in here]
-                most.append(max(_above(q) if q >= 0 else inf for q in found))
-        return Bends(np.array(ends), np.array(most))
+                values = [rests[i](acb(arb(a).union(arb(b)))).real for i in here]
+                found.append((max(_above(-q) for q in values), max(_above(q) for q in values)))
+        low, high = np.array(found).T
+        return np.array(ends), -low, high
 
 
 @lru_cache(maxsize=64)
@@ -209,7 +276,7 @@ def shape_of(noise: AdditiveNoise) -> Shape:
 
 
 class Bends:
-    """Bounds of q >= 0 on cells of z >= 0, inf where it is not known to be so; those of ranges are found at once."""
+    """Bounds on cells of z >= 0 of an even function, inf where there is none; those of ranges are found at once."""
 
     def __init__(self, ends: Floats, most: Floats) -> None:
         self.ends, self.is_zero, self.are_known = ends, not most.any(), bool(np.isfinite(most).all())
@@ -247,37 +314,46 @@ class Side(NamedTuple):
 class Remainder(NamedTuple):
     """Bounds of sigma = R - (1 + kappa) P, or (1 - kappa) P - R, against the least density m, for all inputs of a cell.
 
-    With t = eta + kappa the integral of sigma^2/m is at most w0 + w1 t^2, and |sigma|/m the larger of x0 and x1 t.
-    The integral of sigma is at most ``lost`` - kappa, and with ``whole`` for kappa sigma is nowhere positive.
+    Messages are in parts, by how large ratios to m are. With t = eta + kappa the integral of sigma^2/m over a part is
+    at most w0 + w1 t^2, and |sigma|/m there the larger of x0 and x1 t; where what interpolation leaves has ``either``
+    sign, (w0^(1/2) + w1^(1/2) t)^2 and x0 + x1 t. The integral of sigma is at most ``lost`` - kappa, and with ``whole``
+    for kappa sigma is nowhere positive.
     """
 
-    w: tuple[float, float]
-    x: tuple[float, float]
+    w: Floats
+    x: Floats
     eta: float
     lost: float
     whole: float
+    either: bool = False
 
-    def square(self, t: Floats) -> Floats:
-        """Return the bound of the integral of sigma^2/m."""
-        return np.asarray((self.w[0] + self.w[1] * t * t) * _ROUNDED)
+    def squares(self, t: Floats) -> Floats:
+        """Return the bounds of the integral of sigma^2/m, a row for each part."""
+        w0, w1 = self.w[..., None]
+        crossed = 2.0 * t * np.sqrt(w0 * w1) if self.either else 0.0
+        return np.asarray((w0 + w1 * t * t + crossed) * _ROUNDED)
 
-    def height(self, t: Floats) -> Floats:
-        """Return the bound of |sigma|/m."""
-        return np.asarray(np.maximum(self.x[0], self.x[1] * t) * _ROUNDED)
+    def heights(self, t: Floats) -> Floats:
+        """Return the bounds of |sigma|/m, a row for each part."""
+        x0, x1 = self.x[..., None]
+        return np.asarray((x0 + x1 * t if self.either else np.maximum(x0, x1 * t)) * _ROUNDED)
 
     def kappa(self, n: int, log_rest: float) -> tuple[float, float]:
         """Return (kappa, s) of least kappa by doubles: what s proves of the remainder is about e^log_rest."""
-        if not self.square(np.array(self.eta)) > 0.0:
+        square = float(self.squares(np.array([self.eta])).sum())
+        if not square > 0.0:
             return self.whole, 1.0
         with np.errstate(all="ignore"):  # what is no number proves nothing
-            s = _SEARCHED * (-2.0 * log_rest / n / self.square(np.array(self.eta))) ** 0.5
+            s = _SEARCHED * (-2.0 * log_rest / n / square) ** 0.5
             needed = np.maximum(-log_rest - 1.0 - np.log(n * s), 0.0) / (n * s) + self.lost
             found = np.zeros(len(s))
             for _ in range(_ROUNDS):  # from below, as all grows with kappa
                 before, t = found, self.eta + found * _MORE
-                height = s * self.height(t)
-                bernstein = 0.5 * s * self.square(t) / (1.0 - np.minimum(height, _MOST_HEIGHT) / 3.0)
-                found = np.where(height <= _MOST_HEIGHT, needed + bernstein, inf)
+                heights, squares = self.heights(t), self.squares(t)
+                bent = (exp_minus_linear(s * heights) * squares / np.maximum(heights, 1e-300) ** 2).sum(axis=0) / s
+                found = np.where(s * heights.max(axis=0) <= _MOST_HEIGHT, needed + bent, inf)
+                if (found <= before * _MORE).all():
+                    break
             found = np.where(found <= before * _MORE, before, inf)
         k = int(found.argmin())
         return min(float(found[k]) * _MORE, self.whole), float(s[k])
@@ -292,12 +368,14 @@ class Remainder(NamedTuple):
         """
         if kappa >= self.whole:
             return Side(kappa, 0.0)
-        t = np.array((self.eta + kappa) * _ROUNDED)
-        w, x, tilt = arb(float(self.square(t))), arb(float(self.height(t))), arb(s)
-        if not tilt * x < 3:
-            return Side(kappa, inf)
-        exponent = n * (tilt * (arb(self.lost) - arb(kappa)) + tilt * tilt * w / 2 / (1 - tilt * x / 3))
-        return Side(kappa, _above((exponent - 1).exp() / (n * tilt)))
+        t = np.array([(self.eta + kappa) * _ROUNDED])
+        tilt, logarithm = arb(s), arb(s) * (arb(self.lost) - arb(kappa))
+        for w, x in zip(self.squares(t)[:, 0].tolist(), self.heights(t)[:, 0].tolist(), strict=True):
+            if not s * x <= 2.0 * _MOST_HEIGHT:
+                return Side(kappa, inf)
+            y = tilt * arb(x)
+            logarithm += arb(w) * ((y.exp() - 1 - y) / arb(x) ** 2 if x > 0.0 else tilt**2 / 2)
+        return Side(kappa, _above((n * logarithm - 1).exp() / (n * tilt)))
 
 
 # --- The table: messages, rows, laws of other users, remainders
@@ -315,8 +393,15 @@ class NoiseTable:
     True
     """
 
-    def __init__(self, shape: Shape, nodes: Sequence[float], bends: Bends | None = None, lost: float = 0.0) -> None:
-        self.shape, self.nodes, self.lost = shape, tuple(nodes), lost
+    def __init__(
+        self,
+        shape: Shape,
+        nodes: Sequence[float],
+        bends: Bends | None = None,
+        lost: float = 0.0,
+        cap: float = inf,
+    ) -> None:
+        self.shape, self.nodes, self.lost, self.cap = shape, tuple(nodes), lost, cap
         self.bends = shape.bends(max(self.nodes[-1] - 1.0, 0.0)) if bends is None else bends
         self.y = np.array(self.nodes)
         self.cells = np.diff(self.y)
@@ -324,13 +409,17 @@ class NoiseTable:
         self._rows: dict[float, tuple[list[arb], arb]] = {}
         with at_precision(BITS):
             c = shape.c()
-            halves = [(c * (arb(b) - arb(a)) / 2).tanh() / c for a, b in pairwise(self.nodes)]
-            if c.is_zero():
-                halves = [(arb(b) - arb(a)) / 2 for a, b in pairwise(self.nodes)]
+            halves = [shape.halves(a, b) for a, b in pairwise(self.nodes)]
             tail = [1 / c] if shape.has_exponential_tail else [arb(0)]
-            self.weights = [a + b for a, b in zip(tail + halves, halves + tail, strict=True)]
+            after, before = zip(*halves, strict=True)
+            self.weights = [a + b for a, b in zip([*tail, *before], [*after, *tail], strict=True)]
             self._tail = _above(tail[0])
-            self._bend = _above(c * c) / 8.0 * _ROUNDED  # 1 - 1/cosh(ch/2) is at most c^2 h^2/8
+            # 1 - 1/cosh(ch/2) is at most c^2 h^2/8
+            self._bend = _above(c * c) / 8.0 * _ROUNDED
+            self._steep = np.full(len(self.cells), 8.0 * self._bend)
+            if not shape.has_rate:
+                a = _above(shape.precision()) * _ROUNDED
+                self._steep = a * a / 4.0 * np.exp(a * self.cells / 2.0) * _ROUNDED
 
     def row(self, place: float) -> tuple[list[arb], arb]:
         """Return the masses of the nodes for the input at a place, and their sum, which is about 1."""
@@ -341,14 +430,26 @@ class NoiseTable:
         return self._rows[place]
 
     def probabilities(self, place: float) -> list[arb]:
-        """Return the row of a place: probabilities."""
+        """Return the row of a place: probabilities, at most ``cap`` times those that every input's law has."""
         with at_precision(BITS):
             masses, whole = self.row(place)
-            return [m / whole for m in masses]
+            if self.cap == inf:
+                return [m / whole for m in masses]
+            return [(m / whole).min(arb(x)) for m, x in zip(masses, (self.cap * self.hidden).tolist(), strict=True)]
 
     def rows(self, places: Sequence[float]) -> Floats:
         """Return rows in doubles, each number the nearest to the exact one, one row a place."""
         return np.array([[float(x) for x in self.probabilities(place)] for place in places])
+
+    def above_cap(self, place: float) -> float:
+        """Return at least what the cap takes from the row of a place."""
+        if self.cap == inf:
+            return 0.0
+        with at_precision(BITS):
+            masses, whole = self.row(place)
+            caps = (arb(x) for x in (self.cap * self.hidden).tolist())
+            taken = [m / whole - c for m, c in zip(masses, caps, strict=True)]
+            return _above(sum((x for x in taken if not x < 0), arb(0)).max(arb(0)))
 
     # Densities at the nodes, and on the cells between them, rounded outward
 
@@ -359,7 +460,12 @@ class NoiseTable:
 
     def _left_over(self, place: float) -> Floats:
         """Return at most what interpolation between messages leaves of a row."""
-        found = self.cells**2 / 8.0 * self.bends.between(self.y[:-1] - place, self.y[1:] - place)
+        if self.shape.has_rate:
+            left = self.bends.between(self.y[:-1] - place, self.y[1:] - place)
+        else:  # the place is a node: densities on a cell are at most those at its ends
+            at_nodes = self._densities(place)
+            left = 4.0 * place * (1.0 - place) * self._steep * np.maximum(at_nodes[:-1], at_nodes[1:])
+        found = self.cells**2 / 8.0 * left
         for low, high, size in self._tents():
             if low != 0.0 or high != 0.0:  # the place itself is a node
                 inside = (self.y[:-1] < place + high) & (self.y[1:] > place + low)
@@ -396,12 +502,13 @@ class NoiseTable:
     def classes(self, places: Sequence[float]) -> list[list[arb]]:
         """Return the laws of other users, less than those of all inputs beside each place; the rest comes last."""
         found = list[list[arb]]()
-        for k, place in enumerate(places):
-            longest = max(abs(place - x) for x in (*places[max(k - 1, 0) : k], *places[k + 1 : k + 2]))
-            with at_precision(BITS):
-                kept = self.shape.kept(longest)
-                row = [m * kept for m in self.row(place)[0]]
-                found.append([*row, (1 - sum(row, arb(0))).max(arb(0))])
+        with at_precision(BITS):
+            rows = [self.row(place)[0] for place in places]
+            kept = [[_kept(a / b) for a, b in zip(*pair, strict=True)] for pair in pairwise(rows)]
+            for k, row in enumerate(rows):
+                here = [reduce(arb.min, some) for some in zip(*kept[max(k - 1, 0) : k + 1], strict=True)]
+                thinned = [m * reduce(arb.min, here[max(j - 1, 0) : j + 2]) for j, m in enumerate(row)]
+                found.append([*thinned, (1 - sum(thinned, arb(0))).max(arb(0))])
         return found
 
     def law(self, pair: tuple[float, float], other: Sequence[arb]) -> Law:
@@ -424,10 +531,10 @@ class NoiseTable:
         ---------
         The numbers are the bounds that ``Remainder`` names. Proof: docs/proofs/interval.md.
         """
-        h = (end - start) * _ROUNDED
+        h, either = (end - start) * _ROUNDED, not self.shape.has_rate
         at_nodes = np.maximum(self._densities(start), self._densities(end)) * _ROUNDED
         hidden = self._hidden
-        bent = 1.0 - self._bend * self.cells**2
+        bent = 1.0 - self._steep / 8.0 * self.cells**2 * _ROUNDED
         least, most, ratio = (
             np.minimum(hidden[:-1], hidden[1:]) * bent,
             np.maximum(hidden[:-1], hidden[1:]) * _ROUNDED,
@@ -439,11 +546,19 @@ class NoiseTable:
         eta = max(1.0 - (1.0 - self._bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
         b = self._between_inputs(start, end) + np.maximum(self._left_over(start), self._left_over(end))
         r = np.maximum(ratio[:-1], ratio[1:]) / small * _ROUNDED
-        w = [float(self.cells @ x) for x in (b * b / least, most * r * r)]
+        part = (np.log(r) / log(_APART)).astype(int) if either and not self.shape.kinks else np.zeros(len(r), int)
+        parts = [part == k for k in np.unique(part).tolist()]
+        w, x = (
+            np.array([[f(row[some]) for some in parts] for row in rows])
+            for f, rows in (
+                (np.sum, (self.cells * (b * b / least), self.cells * (most * r * r))),
+                (np.max, (b / least, r)),
+            )
+        )
         if self._tail:
             for k in (0, -1):
                 w[1] += self._tail * float(hidden[k] * ratio[k] ** 2) / small**2 * _ROUNDED
-        x, worst = [float((b / least).max()), float(r.max())], b
+        worst = b
         tents = [(self._touched(start + k.low, end + k.high), k.size * h / 4.0 * _ROUNDED) for k in self._tents()]
         for touched, p in tents:
             worst = worst + np.where(touched, p, 0.0)
@@ -451,13 +566,18 @@ class NoiseTable:
             if touched.any():
                 m, there = float(least[touched].min()), float(worst[touched].max()) - p * (2.0 - _ROUNDED)
                 w[0] += h * (p * p / 3.0 + p * there) / m
-                x[0] = max(x[0], (there + 0.75 * p) / m * _ROUNDED)
-        if above:
-            interpolated = np.minimum(self._densities(start), self._densities(end)) / _ROUNDED
-            whole = float((worst / (np.minimum(interpolated[:-1], interpolated[1:]) * bent)).max()) * _ROUNDED
-        else:
-            whole = eta
-        return Remainder((w[0], w[1]), (x[0], x[1]), eta, 0.0 if above else self.lost, whole * _ROUNDED)
+                x[0] = np.maximum(x[0], (there + p) / m * _ROUNDED)
+        interpolated = np.minimum(self._densities(start), self._densities(end)) / _ROUNDED
+        whole = float((worst / (np.minimum(interpolated[:-1], interpolated[1:]) * bent)).max()) * _ROUNDED
+        if not above:
+            whole = eta + (whole if either else 0.0)
+        return Remainder(w, x, eta, 0.0 if above else self.lost, whole * _ROUNDED, either)
+
+
+def _kept(ratio: arb) -> arb:
+    """Return e^(-L^2/8) for L = log of a ratio: mixtures, times this, are below what is log-concave between two."""
+    size = ratio.log()
+    return (-size * size / 8).exp()
 
 
 def _fixed(value: arb) -> Number:
@@ -476,7 +596,17 @@ class Grid:
             self.outside = _above(shape.noise.survival(arb(self.far))) if self.far > 0.0 else 0.0
         self._bends = shape.bends(self.far)
         self._steps = self._spaced()
+        self.cap = inf
         self._base = self._made(())
+        if not shape.has_rate:
+            self.cap = self._found_cap(2.0 ** (log2_mass + _BITS_OF_CAP))
+            self._base = self._made(())
+
+    def _found_cap(self, mass: float) -> float:
+        """Return the least cap of ratios that takes about this mass from the row of an end."""
+        row, hidden = self._base.rows([0.0])[0], self._base.hidden
+        taken = (float(np.maximum(row - cap * hidden, 0.0).sum()) for cap in _CAPS)
+        return next((float(cap) for cap, lost in zip(_CAPS, taken, strict=True) if lost <= mass), inf)
 
     def _spaced(self) -> list[tuple[float, float]]:
         """Return messages with the distance to the next, mirror images of each other.
@@ -488,11 +618,19 @@ class Grid:
         y, wide = ends[:-1], np.diff(ends)
         m, there = (np.array([float(self.shape.at(z)) for z in row]) for row in (y, y - 1.0))
         q = np.maximum(*(self._bends.between(z, z) for z in (y, y - 1.0)))
+        if not self.shape.has_rate:
+            q = 0.25 * float(self.shape.precision()) ** 2 * there
         share = (q * q / m) ** 0.2
         chi_square, whole = 2.0 * float(((there - m) ** 2 / m) @ wide), 2.0 * float(share @ wide)
         unit = (120.0 * _SQUARE * chi_square / whole) ** 0.25 if whole > 0.0 else 1.0
         with np.errstate(divide="ignore"):
-            steps = np.minimum(unit / share, np.sqrt(8.0 * _COARSEST * m / q))
+            steps = np.minimum(unit / share, np.sqrt(8.0 * _COARSEST * (m if self.shape.has_rate else there) / q))
+        # A message tells more than those around it: how much more, by how the ratio changes along a cell.
+        ratio = there / m
+        told = np.cbrt(m * np.gradient(ratio, y) ** 2 + there * np.gradient(1.0 / ratio, y) ** 2)
+        with np.errstate(divide="ignore"):
+            most = float(((there - m) ** 2 * (1.0 / m + 1.0 / there)) @ wide) / float(told @ wide)
+            steps = np.minimum(steps, np.sqrt(6.0 * _TOLD * most) / told)
         steps = np.minimum(steps, np.where(y < 1.0, _LONGEST, self.shape.scale))
         steps = np.maximum(np.minimum(steps, 1.0 / self.shape.float_rate), min(_LEAST, 1.0 / self.shape.float_rate))
         places, last = [(0.5, float(steps[0]))], 0.5
@@ -506,11 +644,20 @@ class Grid:
         fixed = np.array(sorted({0.0, 0.5, 1.0, *more}))
         free = (x for x, step in self._steps if float(np.abs(fixed - x).min()) > 0.3 * step)
         nodes = sorted({*fixed.tolist(), *free, -self.far, 1.0 + self.far})
-        return NoiseTable(self.shape, nodes, self._bends, 2.0 * self.outside)
+        return NoiseTable(self.shape, nodes, self._bends, 2.0 * self.outside, self.cap)
 
     def table(self, more: Sequence[float] = ()) -> NoiseTable:
         """Return the table with these places among its inputs."""
         return self._made((*self.places, *more))
+
+    def decides_alone(self, n: int, e_minus_one: float) -> bool:
+        """Return whether one message with the largest ratio may outweigh all others: then the bound is useless."""
+        return self.cap < inf and self.cap > n * e_minus_one
+
+    @cached_property
+    def lost(self) -> float:
+        """What the cut and the cap take of the input at an end."""
+        return self.outside + self._base.above_cap(0.0)
 
     @property
     def usual(self) -> NoiseTable:
@@ -534,27 +681,41 @@ class Grid:
         (0.0, 1.0, True)
         """
         worst = self._chi_square([(0.0, 1.0)], 0.0)
-        places = [0.0, self._longest(1.0 + _FIRST_COST)]
+        places = [0.0, self._longest([(0.0, 1.0)], 0.0, worst * (1.0 + _FIRST_COST))]
         pairs = [(a, 1.0) for a in np.linspace(0.0, 1.0, 9)[:-1].tolist()]
         pairs += [(0.0, b) for b in np.linspace(0.0, 1.0, 9)[1:-1].tolist()]
         while places[-1] < 0.5 and len(places) < _MOST_PLACES:
             last = places[-1]
-            longest = self._longest(worst * _NO_WORSE / self._chi_square(pairs, last))
+            own = self._chi_square(pairs, last) * (1.0 + _FIRST_COST)
+            longest = self._longest(pairs, last, max(worst * _NO_WORSE, own))
             if 1.0 - 2.0 * last <= longest:
                 break
             places.append(0.5 if 0.5 - last <= 1.15 * longest else rounded(last + longest))
         half = [x for x in places if x < 0.5]
         return (*half, *([0.5] if 0.5 in places else []), *(1.0 - x for x in reversed(half)))
 
-    def _longest(self, ratio: float) -> float:
-        """Return how long a cell may be such that thinning multiplies no chi-square by more."""
-        longest = 2.0 * float(np.arccosh(max(ratio, 1.0 + 1e-6))) / self.shape.float_rate
-        return rounded(min(longest, 1.0))
+    def _longest(self, pairs: Sequence[tuple[float, float]], place: float, most: float) -> float:
+        """Return how long a cell may be such that no chi-square of a pair is more, with the place thinned."""
+        low, high = 0.0, 1.0
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._chi_square(pairs, place, middle) <= most else (low, middle)
+        return max(rounded(low), 1.0 / _GRID)
 
-    def _chi_square(self, pairs: Sequence[tuple[float, float]], place: float) -> float:
-        """Return the largest sum of (R(a) - R(b))^2/R(x) of some pairs."""
-        rows = {x: self._base.rows([x])[0] for x in {place, *(x for pair in pairs for x in pair)}}
-        return max(float(((rows[a] - rows[b]) ** 2 / rows[place]).sum()) for a, b in pairs)
+    def _chi_square(self, pairs: Sequence[tuple[float, float]], place: float, length: float = 0.0) -> float:
+        """Return the largest sum of (R(a) - R(b))^2/R(x) of some pairs, R(x) thinned for a cell of some length."""
+        for x in {place, *(x for pair in pairs for x in pair)} - self._known.keys():
+            self._known[x] = self._base.rows([x])[0]
+        row = self._known[place] * np.exp(-((length * self._slopes) ** 2) / 8.0)
+        return max(float(((self._known[a] - self._known[b]) ** 2 / row).sum()) for a, b in pairs)
+
+    @cached_property
+    def _known(self) -> dict[float, Floats]:
+        return {}
+
+    @cached_property
+    def _slopes(self) -> Floats:
+        return np.array([self.shape.slope(max(y, 1.0 - y)) for y in self._base.nodes])
 
 
 @lru_cache(maxsize=64)

@@ -48,10 +48,12 @@ _MOST, _CHUNK = 30_000_000, 500_000
 """So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
 _NEAR, _BETWEEN, _FAR = 64, 40, 48
 """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
-_FAR_FROM, _FAR_STEP, _AT_MOST = 0.35, 0.2, 1e4
+_FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
 """Where waves are taken from, and the cells there, in units of the tilted spread; the largest angle."""
 _DEPTH = 12.0
 """|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
+_NEAR_BY = 0.25, 0.15, 0.08
+"""Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
 _MULTIPLES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5])
 """Of the common tilt in the unit of each pair, which are tried."""
 _LEAST_SMOOTHING, _SMOOTHED = 0.04, 6.0
@@ -626,7 +628,12 @@ def bounds_by_moments(
     spread = _spread(classes, g)
     if not gain > 0.0 or parameters.tilt_a * parameters.p_lo > _LARGEST_EXPONENT:
         return nothing
-    far = np.asarray(max(2.0 * main.s, _FAR_FROM / spread) + _FAR_STEP / spread * np.arange(_FAR + 1.0))
+    start = max(2.0 * main.s, _FAR_FROM / spread)
+    # Waves of huge values are known up to a frequency.
+    step = min(_FAR_STEP / spread, (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR)
+    if not step > 0.0:
+        return nothing
+    far = np.asarray(start + step * np.arange(_FAR + 1.0))
     smoothing = max(_SMOOTHED * main.s / float(far[-1]), _LEAST_SMOOTHING)
     common = _Common(n - 1, parameters, gain, main.s, smoothing, far, log_unit)
     with np.errstate(all="ignore"):  # what is no number proves nothing
@@ -637,6 +644,11 @@ def bounds_by_moments(
 def _spread(classes: Floats, g: Floats) -> float:
     with np.errstate(all="ignore"):
         return sqrt(float(np.nanmax(np.where(classes > 0.0, g * g / classes, 0.0).sum(axis=1))))
+
+
+def _reach(classes: Floats, size: Floats) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.nanmax(np.where(classes > 0.0, size / classes, 0.0)))
 
 
 def _bounds(classes: Floats, first: Floats, second: Floats, e: Floats, c: _Common) -> Floats:
@@ -744,13 +756,25 @@ def _integrals(
         away = w - centre[:, :, None]
         once = weights * away
         twice = once * away
-        shift, square, fourth = (mean(x) / whole for x in (once, twice, twice * away * away))
+        shift, square = (mean(x) / whole for x in (once, twice))
         valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
-        variance = (square * (1.0 - 1e-7))[..., None]
-        reach = 24.0 * variance / ((2.0 * fourth + 6.0 * square**2) * (1.0 + 1e-5))[..., None]
+        falls = list[Floats]()
+        for part in _NEAR_BY:  # of messages that are far away nothing is used but that cosines are at most 1
+            near_by = np.abs(away) <= part * np.sqrt(N * square)[:, :, None]
+            some, first, second, fourth = (
+                mean(np.where(near_by, x, 0.0)) / whole for x in (weights, once, twice, twice * away * away)
+            )
+            crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
+            variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
+            variance = np.where((variance > 0.5 * some * second) & (variance > 2e-3 * square), variance, 0.0)[..., None]
+            quartic = np.maximum((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5), _LEAST_ENTRY)
+            reach = np.where(variance > 0.0, 24.0 * variance / quartic[..., None], inf)
+            falls.append(_near_powers(near, N * variance, reach))
+            if near_by.all():
+                break
         apart = np.sqrt(np.maximum(1.0 - np.stack(squares, axis=-1) - _OF_WAVES, 0.0))
         apart = np.maximum(apart - 0.5 * step * np.sqrt(square * (1.0 + 1e-5))[..., None], 0.0)
-        parts = over(near, _near_powers(near, N * variance, reach)), over(far, _power(0.5 * N * apart**2))
+        parts = over(near, np.minimum.reduce(falls)), over(far, _power(0.5 * N * apart**2))
         last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
         tails = last / far[-1], last * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * far[-1])) / s**2
         own, wide = (2.0 * (x + y + tail) for x, y, tail in zip(*parts, tails, strict=True))

@@ -23,8 +23,8 @@ from symamp.numbers.linear_programme import Solution, feasible
 from symamp.numbers.rationals import fmpq_of
 
 _ONE, _ZERO = sp.Integer(1), sp.Integer(0)
-LEAST, NEAR = sp.Rational(1, 4), sp.Rational(9, 10)
-"""Ends of the cells of p, in units of the largest: a blanket bounds the pairs below. Every choice is valid."""
+SMALL, NEAR = sp.Rational(1, 4), sp.Rational(9, 10)
+"""Ends of the cells of p, in units of the largest; a blanket bounds pairs below the first. All choices are valid."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,9 @@ class PairGroup:
     """Pairs of inputs, in both orders, and what bounds them whatever the other users hold.
 
     For every pair of the group and every other input x, the pair included, the law of R(x0) and R(x1) measured by R(x)
-    is below a mixture of the ``laws`` in convex order, at every level E >= 1, with the same positive part. Without
-    ``laws`` it is ``above`` that is known: a triple whose divergence is at least that of every pair of the group.
+    is below a mixture of the ``laws`` in convex order, at every level E >= 1, with the same positive part. ``above`` is
+    a triple whose divergence is at least that of every pair of the group: without ``laws`` all that is known, else what
+    is tried first.
     ``pair`` names a pair of the group, or says which they are. ``held`` names inputs x that have one of the laws
     themselves, at a pair of the group. With ``listed`` every other input has one of the laws itself: none mix them.
     ``segments``, if any, lists kinds of laws by the numbers of two: for every pair of the group there is one share such
@@ -136,25 +137,25 @@ def groups_by_share(
     """Return groups for all pairs of inputs with two levels, told apart by shares p up to ``most``.
 
     ``patterns`` gives at each p those that stand for all third inputs, affine in p between the ``cuts``. The pairs
-    with most p come first; those of a cell of p have the patterns of both ends, those with least p a blanket. More
-    cuts than it takes make the bound sharper where pairs with less p are nearly as bad.
+    with most p come first; those of a cell of p have the patterns of both ends, those with little p a blanket, too,
+    which is nearly always enough. More cuts than it takes make the bound sharper where pairs with less p are nearly as
+    bad.
 
     Guarantee
     ---------
     If ``patterns`` lists at each p what mixes to patterns above those of all third inputs, the groups cover all pairs.
     Proof: docs/proofs/other_inputs.md.
     """
-    least = LEAST * most
-    ends = ordered(map(normal, [least, NEAR * most, most, *cuts]))
-    ends = [x for x in ends if not is_less(x, least) and not is_less(most, x)]
+    ends = ordered(map(normal, [_ZERO, SMALL * most, NEAR * most, most, *cuts]))
+    ends = [x for x in ends if not is_less(x, _ZERO) and not is_less(most, x)]
     groups: list[PairGroup] = []
     for low, high in reversed(list(pairwise(ends))):
         pair = (f"a pair with p > {float(low):.4g}", f"up to {float(high):.4g}") if groups else ("x0", "x1")
         found = list(dict.fromkeys(v for p in (high, low) for v in patterns(p)))
         laws = tuple(v.law(t, c, pair) for v in found)
-        groups.append(PairGroup(pair, laws, segments=_segments(patterns, low, high, found)))
-    pair = "a pair with p", f"up to {float(least):.4g}"
-    return (*groups, PairGroup(pair, (), blanket_of(least, t, c, pair)))
+        above = None if is_less(SMALL * most, high) else blanket_of(high, t, c, pair)
+        groups.append(PairGroup(pair, laws, above, segments=_segments(patterns, low, high, found)))
+    return tuple(groups)
 
 
 def _segments(patterns: Patterns, low: sp.Expr, high: sp.Expr, found: Sequence[Pattern]) -> tuple[tuple[int, int], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import sympy as sp
@@ -143,7 +144,7 @@ class DiscreteLaplace(Parametrised, Mechanism):
         rows = {str(x): {str(y): p for y, p in enumerate(self._row(x))} for x in range(self.B + 1)}
         return FiniteMechanism(rows, name=repr(self))
 
-    @property
+    @cached_property
     def listed(self) -> Mechanism:
         """The table, where B is at most 63 and the budget is a number."""
         return self.table() if self.B <= _MOST_LISTED and not self.parameters else self

@@ -81,27 +81,40 @@ class GroupEnvelope(EnvelopePairBound):
 
 @dataclass(frozen=True)
 class PairGroupBound(AllDataSetsPairBound):
-    """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples."""
+    """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples.
+
+    ``above`` is a triple that bounds the same pairs, if there is one: where it is enough no more is asked.
+    """
+
+    above: Reduction | None = None
 
     mixed: ClassVar[bool] = True
 
     @staticmethod
     def of(group: PairGroup, others: Others | None = None) -> PairBound:
         """Return the bound of a group, one of those that share the list ``others``."""
+        above = None
         if group.above is not None:
-            return Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, group.above)
+            above = Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, group.above)
+            if not group.laws:
+                return above
         one, laws = sp.Integer(1), ((f"law {i}", law) for i, law in enumerate(group.laws))
         triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
-        return (ListedGroupBound if group.listed else PairGroupBound)(tuple(triples), others=others)
+        return (ListedGroupBound if group.listed else PairGroupBound)(tuple(triples), above, others=others)
 
     @cached_property
-    def looser_proxy(self) -> EnvelopePairBound:
+    def envelope(self) -> EnvelopePairBound:
         """The envelope of the laws, which is above their mixtures, too."""
         return (GroupEnvelope if self.mixed else EnvelopePairBound)(self.triples)
 
+    @property
+    def looser_proxy(self) -> PairBound:
+        """What is evaluated sooner: the triple above the pairs of the group, or the envelope."""
+        return self.above or self.envelope
+
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return min(super().log_estimate(level, n, settings), self.looser_proxy.log_estimate(level, n, settings))
+        return min(super().log_estimate(level, n, settings), self.envelope.log_estimate(level, n, settings))
 
     def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate that the search for a root may ask for often."""
@@ -115,8 +128,8 @@ class PairGroupBound(AllDataSetsPairBound):
         The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
         the group is what it says. Proof: docs/proofs/other_inputs.md.
         """
-        if self.looser_proxy.log_estimate(level, n, settings.rough) < super().log_estimate(level, n, settings.rough):
-            return self.looser_proxy.enclose(level, n, settings)
+        if self.envelope.log_estimate(level, n, settings.rough) < super().log_estimate(level, n, settings.rough):
+            return self.envelope.enclose(level, n, settings)
         return super().enclose(level, n, settings)
 
 

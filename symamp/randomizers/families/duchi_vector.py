@@ -14,8 +14,8 @@ import sympy as sp
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.pair_groups import (
-    LEAST,
     NEAR,
+    SMALL,
     PairGroup,
     Pattern,
     antipodal,
@@ -43,7 +43,7 @@ _LARGEST_LISTED, _FEW_SIGNS = 16, 8
 differ by no more than a quarter of the signs have a blanket instead. Every choice is valid."""
 _LARGEST_TOLD_APART = 512
 """Up to this dimension the shares of all pairs are counted."""
-_CELLS = sp.Integer(1), NEAR, LEAST
+_CELLS = sp.Integer(1), NEAR, SMALL
 """Ends of the cells of p, in units of the largest, that have an excess of their own. Every choice is valid."""
 _LARGEST_COUNTED = 16
 """Up to this dimension the inputs of the others are counted one by one."""

@@ -22,7 +22,7 @@ from symamp.sums.divergence import positive_part
 
 
 def prepared_laws(
-    laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool
+    laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool, merges: bool = True
 ) -> tuple[list[BallGparv], list[arb], float]:
     """Return few laws that cover all, G+, one number unless they are mixed, and how far merging raised a transform.
 
@@ -42,7 +42,7 @@ def prepared_laws(
         gains = [positive_part(g) + g.singular for g in balls]
         if not all(gain.overlaps(gains[0]) for gain in gains):
             raise ArgumentError("laws", Problem("their E[G_+] differ"), "give laws for one pair of inputs")
-        few, loss = _few(_merged(balls), level, n)
+        few, loss = _few(_merged(balls), level, n) if merges else (balls, 0.0)
         return few, [min(gains, key=lambda x: float(x.rad()))], loss
 
 

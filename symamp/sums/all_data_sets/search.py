@@ -362,11 +362,13 @@ class Searches:
 
     A level takes over the weights of one that was searched, with the same number of users, where by an estimate they
     are hardly worse there; on lines that suit it. ``others`` is a list that many pairs of inputs share: where rough
-    parameters will do, those of another pair may be taken over.
+    parameters will do, those of another pair may be taken over. ``merges`` tells whether large laws are made smaller.
     """
 
-    def __init__(self, laws: Sequence[Law], mixed: bool = False, others: Others | None = None) -> None:
-        self._laws, self._mixed, self._others = tuple(laws), mixed, others
+    def __init__(
+        self, laws: Sequence[Law], mixed: bool = False, others: Others | None = None, merges: bool = True
+    ) -> None:
+        self._laws, self._mixed, self._others, self._merges = tuple(laws), mixed, others, merges
         self._found: dict[tuple[Level, int], Found | None] = {}
         self._searched: list[tuple[int, float, Found | None]] = []  # n, the mean 1 - E, and what was found
         self._borrowed: dict[tuple[Level, int], Found] = {}
@@ -378,7 +380,7 @@ class Searches:
     def prepared(self, level: Level, n: int, bits: int) -> Prepared:
         """Return what ``prepared_laws`` makes of the laws; the last is kept."""
         if self._prepared is None or self._prepared[0] != (level, n, bits):
-            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self._mixed)
+            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self._mixed, self._merges)
         return self._prepared[1]
 
     def found(self, level: Level, n: int, limits: Limits, rough: bool = False) -> Found | None:
