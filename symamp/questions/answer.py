@@ -34,8 +34,8 @@ _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
 # Limits of what is said of an answer; none of them decides an end.
 _MOST_DIGITS = 1000
 """Digits of an end that is known exactly."""
-_WIDE = 1.1
-"""Ends of many rounds with a larger quotient are remarked on in the text of the answer."""
+_WIDE, _WIDE_DELTA = 1.1, 2.0
+"""Ends with a larger quotient are remarked on in the text of the answer; those of delta of one round."""
 _APART, _MISSED = 0.01, 1.5
 """Ends so far apart, relatively, are remarked on; of many rounds, whose points are laid out by a rule of thumb, ends
 that miss the gap by this factor."""
@@ -378,17 +378,24 @@ class Answer(Bracket):
 
     @property
     def caution(self) -> str:
-        """Of many rounds of shuffled users: that the bracket is wider than a tenth, why, and what to do; else "".
+        """That the bracket is wide, by how much, why, and what to do; "" where it is not.
 
-        It is part of the text of the answer.
+        Wide is wider than a tenth; of delta of one round wider than twofold, which is little of eps. The bracket of a
+        method that was asked for is not remarked on. It is part of the text of the answer.
 
         >>> import symamp as sa
         >>> given = sa.from_privacy_profile([(0, "1e-2"), ("0.1", "1e-6")])
         >>> print(given.rounds(3).delta("0.3").caution)
         WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both
         """
-        if not self.rounds or self.of_directions or self.upper <= _WIDE * self.lower:
+        asked_for = not self.rounds and (self.question is None or self.question.method is not None)
+        if self.of_directions or asked_for:
             return ""
+        if self.upper <= (_WIDE if self.rounds or self.quantity == "epsilon" else _WIDE_DELTA) * self.lower:
+            return ""
+        if not self.rounds:
+            ratio = f"upper/lower = {self.upper / self.lower:.3g}" if self.lower > 0.0 else "no lower end is known"
+            return f"WIDE: {ratio}: {self.gap_limited_by}"
         if not self.lower > 0.0:
             return "WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both"
         ratio = f"WIDE: upper/lower = {self.upper / self.lower:.3g}"
@@ -519,7 +526,7 @@ class Answer(Bracket):
             caution = f"; {self.caution}" if self.caution else ""
             return f"{self.subject}{larger}{said}{caution}"
         if self.claimed is None:
-            return f"{self.method}, {self.proof_status.value}"
+            return f"{self.method}, {self.proof_status.value}" + (f"; {self.caution}" if self.caution else "")
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
         low, high = outward_decimal(self.claimed.lower, down=True), outward_decimal(self.claimed.upper, down=False)
         said = high if low == high else f"[{low}, {high}]"

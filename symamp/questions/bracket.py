@@ -155,7 +155,7 @@ class TwoEnds(ShownAsText):
     >>> float(answer)
     Traceback (most recent call last):
     ...
-    symamp.errors.ArgumentError: float: epsilon is known by two ends; take .upper, or .lower, or print f"{answer:.6f}"
+    symamp.errors.ArgumentError: float: epsilon is an interval; take .upper, or .lower, or print f"{answer:.6f}"
     """
 
     def exact_ends(self) -> tuple[Dyadic, Dyadic]:
@@ -194,7 +194,7 @@ class TwoEnds(ShownAsText):
         return f"[{low}, {high}]"
 
     def __float__(self) -> float:
-        wrong = Problem(f"{self._name} is an interval, not one number")
+        wrong = Problem(f"{self._name} is an interval")
         raise ArgumentError("float", wrong, 'take .upper, or .lower, or print f"{answer:.6f}"')
 
 
