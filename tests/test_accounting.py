@@ -12,7 +12,7 @@ from flint import fmpq
 import symamp as sa
 from symamp.accounting.curves import CurvePoint
 from symamp.accounting.exports import to_document
-from symamp.accounting.round import ShuffledRound, swapped
+from symamp.accounting.round import ShuffledRound
 from symamp.numbers.limits import Limits
 from symamp.settings.question import Question
 from tests.oracle import composition as oracle
@@ -267,7 +267,7 @@ def test_orders_that_differ_are_both_evaluated():
     table = sa.FiniteMechanism([["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8", "3/8", "1/2"]])
     found = ShuffledRound(Question.of(table, 5, "blanket")).below(0.3)
     reduction, _ = found
-    other = swapped(reduction)
+    other = reduction.swapped()
     assert other.pair == reduction.pair[::-1]
     rounds = sa.profile(table, n=5, method="blanket").rounds(2)
     answer = rounds.delta(eps="log(5/4)", gap=1e-4)
