@@ -66,6 +66,7 @@ def one_of(names: Iterable[str], given: object = None) -> str:
     """
     listed = list(names)
     near = get_close_matches(given, listed, 1) if isinstance(given, str) else []
+    near = [x for x in listed if isinstance(given, str) and x.lower() == given.lower()] or near
     return f"one of {', '.join(listed)}" + (f"; did you mean {near[0]}?" if near else "")
 
 

@@ -12,6 +12,7 @@ from random import Random
 import flint
 import mpmath
 import pytest
+import sympy as sp
 from falsehoods import checked
 from flint import fmpq
 from oracle.histograms import random_table
@@ -224,6 +225,13 @@ def test_mixtures_of_classes_that_bind_in_other_cells_are_certified(subject, n, 
     found = sa.epsilon(subject(), n=n, delta=delta)
     assert "all data sets" in {e.evaluator for e in found.evidence_above}
     complete(found)
+
+
+def test_columns_alike_are_one_whether_their_ratio_is_exact_or_a_ball():
+    """A message that everyone sends with chance 1/2, beside messages of irrational chances whose ratio is 1, too."""
+    e, rest = sp.E, 2 * (sp.E + 3)
+    table = [[(e if x == y else 1) / rest for y in range(4)] + [sp.Rational(1, 2)] for x in range(4)]
+    complete(sa.epsilon(sa.FiniteMechanism(table), n=50, delta="1e-6", method="blanket"))
 
 
 @pytest.mark.parametrize("digits", [20, 60])

@@ -350,3 +350,14 @@ def test_tables_of_questions(monkeypatch, capsys, tmp_path):
 def test_bits_that_say_nothing_are_refused(p, q, size):
     with pytest.raises(SymampError):
         sa.UnaryEncoding(p=p, q=q, D=size)
+
+
+@pytest.mark.slow
+def test_two_rounds_have_a_largest_budget():
+    """Estimates of bounds far beyond the local budget are no numbers that a curve may have."""
+    found = sa.largest_eps0(
+        sa.families.UnaryEncoding.oue(D=4), n=1000, eps=1, delta="1e-8", rounds=2, view="coordinates"
+    )
+    assert 3.6 < found.lower < 4
+    one = sa.profile(sa.families.UnaryEncoding.oue(D=4, eps0=str(found.lower)), n=1000, view="coordinates")
+    assert one.rounds(2).delta(1).upper <= 1e-8

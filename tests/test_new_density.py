@@ -14,7 +14,7 @@ def test_the_ten_lines_run():
         exec(compile(program, "new_density.md", "exec"), {})
     first, *answers = out.getvalue().splitlines()
     assert first == "log(3)"
-    assert [answer.rsplit("; ", 1)[1] for answer in answers] == ["density_pairs, proved)", "worst_pair, proved)"]
+    assert [re.search(r"; (\w+), proved", x)[1] for x in answers] == ["density_pairs", "worst_pair"]
 
 
 def test_the_program_of_the_page_prints_what_the_page_says():

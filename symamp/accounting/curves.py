@@ -45,7 +45,7 @@ class CurvePoint:
     def estimated(level: fmpq, log_value: float) -> CurvePoint:
         """Return the point with both ends at an estimate: not a bound."""
         with at_precision(_BITS):
-            value = Dyadic.of(arb(max(log_value, -_LARGEST_LOG)).exp().mid())
+            value = Dyadic.of(arb(min(max(log_value, -_LARGEST_LOG), 0.0)).exp().mid())
         return CurvePoint.of_ends(level, value, value)
 
     def floored(self, bits: int) -> CurvePoint:

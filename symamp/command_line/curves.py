@@ -211,6 +211,8 @@ def choose_command(
     attributes: dict[str, Any] = {}
     for word, meant in candidates:
         if isinstance(meant, tuple):
+            if meant[0] in attributes:
+                raise ArgumentError("candidate", Problem(f"attribute {meant[0]} is given twice"), "give it once")
             attributes[meant[0]] = meant[1]
         else:
             attributes.setdefault("value", {})[word] = meant

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from symamp.bounds import bound
 from symamp.decompositions.decomposition import Decomposition
@@ -52,7 +52,7 @@ def print_line(line: str) -> None:
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table."""
-    table = Table(*columns)
+    table = Table(*(Column(c, overflow="fold") for c in columns))  # no digit is cut off
     for row in rows:
         table.add_row(*row)
     Console().print(table, markup=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from symamp.command_line.options import as_json, effort, eps_or_delta, read_gap
+from symamp.command_line.options import as_json, effort, eps_or_delta, read_gap, whole_number
 from symamp.command_line.output import print_answer
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.reading import asked
@@ -18,12 +18,12 @@ from symamp.training import GaussianStep, Training, poisson, random_allocation, 
 @click.option(
     "--sigma", required=True, metavar="NUMBER", help="Standard deviation of the noise, divided by the clipping norm."
 )
-@click.option("--steps", required=True, type=int, help="Number of steps of an epoch.")
+@click.option("--steps", required=True, metavar="COUNT", help="Number of steps of an epoch.")
 @click.option(
-    "--selected", type=int, default=1, help="Number of steps that an example takes part in (allocation only)."
+    "--selected", metavar="COUNT", default="1", help="Number of steps that an example takes part in (allocation only)."
 )
 @click.option("--rate", metavar="NUMBER", help="Probability of taking part in a step (poisson only), such as 1/1000.")
-@click.option("--epochs", type=int, default=1, help="Number of epochs, each with fresh draws.")
+@click.option("--epochs", metavar="COUNT", default="1", help="Number of epochs, each with fresh draws.")
 @click.option("--neighbours", default="add_remove", help="How data sets differ: add_remove or replace.")
 @eps_or_delta
 @click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at, for many epochs.")
@@ -32,10 +32,10 @@ from symamp.training import GaussianStep, Training, poisson, random_allocation, 
 def training(
     batches: str,
     sigma: str,
-    steps: int,
-    selected: int,
+    steps: str,
+    selected: str,
     rate: str | None,
-    epochs: int,
+    epochs: str,
     neighbours: str,
     eps: str | None,
     delta: str | None,
@@ -44,17 +44,18 @@ def training(
     as_json: bool,
 ) -> None:
     """Bracket eps or delta of training (DP-SGD) whose BATCHES are drawn at random; the ends are certified."""
-    common: dict[str, Any] = {"noise": GaussianStep(sigma=sigma), "steps": steps, "epochs": epochs}
-    common["neighbours"] = neighbours
+    common: dict[str, Any] = {"noise": GaussianStep(sigma=sigma), "neighbours": neighbours}
+    common |= {"steps": whole_number(steps, "steps"), "epochs": whole_number(epochs, "epochs")}
+    chosen = whole_number(selected, "selected")
     if (rate is not None) != (batches == "poisson"):
         raise ArgumentError(
             "option --rate", Problem("poisson needs it, and no other sampler has it"), "give it with poisson only"
         )
-    if selected != 1 and batches != "allocation":
+    if chosen != 1 and batches != "allocation":
         raise ArgumentError("option --selected", Problem(f"{batches} does not have it"), "leave it out")
     found: Training
     if batches == "allocation":
-        found = random_allocation(selected=selected, **common)
+        found = random_allocation(selected=chosen, **common)
     elif batches == "poisson":
         found = poisson(rate=rate, **common)
     else:

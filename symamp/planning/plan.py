@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import sympy as sp
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from symamp.accounting.composition import Composition
 from symamp.bounds.subject import Subject
@@ -159,7 +159,7 @@ class Plan(ShownAsTable):
 
     def table(self) -> Table:
         """Return a table for rich."""
-        table = Table(*self.columns, title=self._title())
+        table = Table(*(Column(c, overflow="fold") for c in self.columns), title=self._title())
         for row in self.rows():
             table.add_row(*(cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)))
         return table
@@ -215,7 +215,8 @@ def plan(
     """
     if not isinstance(attributes, Mapping) or not attributes:
         told = "a dictionary such as {'browser': 16, 'minutes': 'number'}"
-        raise ArgumentError("attributes", type(attributes).__name__, told)
+        wrong = Problem("there is no attribute") if attributes == {} else type(attributes).__name__
+        raise ArgumentError("attributes", wrong, told)
     listed = {str(name): candidates_for(str(name), shape) for name, shape in attributes.items()}
     count, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort)
     once = Fixed.of(method, participation, rounds, sampled_from)

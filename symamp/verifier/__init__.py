@@ -35,6 +35,7 @@ def main(path: str) -> int:
         with open(path, encoding="utf-8") as file:
             verdict = verify(file.read(MOST_BYTES + 1))
     except (ValueError, OSError) as error:
-        verdict = Verdict("malformed", f"not a readable file: {type(error).__name__}", error="Malformed")
+        why = getattr(error, "strerror", None) or type(error).__name__
+        verdict = Verdict("malformed", f"cannot read the file: {why}", error="Malformed")
     print(verdict.text())
     return ("valid", "invalid", "malformed").index(verdict.status)

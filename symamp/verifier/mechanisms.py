@@ -108,11 +108,11 @@ def merged(components: Iterable[Component]) -> list[Component]:
         key = str(c.ratio0), str(c.ratio1)
         known = first.get(key)
         first[key] = c if known is None else _joined(known, c)
+    if len(first) > _MOST_MERGED or all(isinstance(x, fmpq) for c in first.values() for x in c[1:3]):
+        return list(first.values())
     found = list[Component]()
     for c in first.values():
-        exact = isinstance(c.ratio0, fmpq) and isinstance(c.ratio1, fmpq)
-        same = () if exact or len(first) > _MOST_MERGED else (k for k, d in enumerate(found) if _overlap(c, d))
-        k = next(iter(same), None)
+        k = next((k for k, d in enumerate(found) if _overlap(c, d)), None)
         if k is None:
             found.append(c)
         else:
