@@ -142,7 +142,7 @@ def complete(answer):
     return data
 
 
-@pytest.mark.parametrize("case", EPSILON)
+@pytest.mark.parametrize("case", some(EPSILON, lambda case: not case.startswith("three")))
 def test_epsilon_has_a_certificate(case):
     subject, n, delta, *method = EPSILON[case]
     data = complete(sa.epsilon(subject, n=n, delta=delta, method=next(iter(method), None)))
@@ -155,7 +155,7 @@ def test_delta_has_a_certificate(case):
     complete(sa.delta(subject, n=n, eps=eps, method=next(iter(method), None)))
 
 
-@pytest.mark.parametrize("method", ["generic", "standard_clone", "variation_ratio", "variation_ratio_2023"])
+@pytest.mark.parametrize("method", some(["generic", "standard_clone", "variation_ratio", "variation_ratio_2023"], 2))
 @pytest.mark.parametrize("subject", some([TERNARY, THREE], 1), ids=["krr", "table"])
 def test_every_method_has_a_certificate(method, subject):
     complete(sa.epsilon(subject, n=500, delta="1e-5", method=method))

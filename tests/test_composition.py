@@ -525,6 +525,7 @@ def test_where_windows_of_many_hundreds_overflow():
 # ------------------------------------------------------------------------------------- what is exported of many rounds
 
 
+@pytest.mark.slow
 def test_exports_of_many_rounds_are_above_the_rounds():
     whole = krr(3, 1, 10**4).rounds(3)
     bound = whole.to_callable(delta="1e-6")

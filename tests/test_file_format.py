@@ -293,12 +293,13 @@ def test_fuzz_documents(documents):
         _survives(mechanism_from_json, _mutated(COIN, rng))
 
 
-def test_fuzz_files(tmp_path):
+@pytest.mark.parametrize("files", some([1000, 4000], 1))
+def test_fuzz_files(tmp_path, files):
     """Bytes of a valid file replaced, removed, doubled."""
     rng = random.Random(20240602)
     file = tmp_path / "mechanism.json"
     valid = json.dumps(COIN).encode()
-    for _ in range(4000):
+    for _ in range(files):
         content = bytearray(valid)
         for _ in range(rng.randrange(1, 4)):
             i = rng.randrange(len(content))

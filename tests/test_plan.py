@@ -162,3 +162,11 @@ def test_means():
 def test_refusals(attributes):
     with pytest.raises(sa.errors.ArgumentError):
         sa.plan(attributes, n=100, eps=1, delta="1e-6")
+
+
+def test_lost_reports_make_the_error_larger():
+    given = {"attributes": {"x": [sa.RandomizedResponse(k=4)]}, "n": 10**4, "eps": 1, "delta": "1e-6"}
+    some = sa.plan(**given, method="blanket", participation=sa.participation(dropout="1/5"))
+    (found,) = some.candidates
+    assert found.variance == pytest.approx(float(found.family.at(eps0=found.eps0).variance()) / 8000)
+    assert "dropout=1/5" in some.to_dict()["participation"]

@@ -160,7 +160,7 @@ def test_two_steps_against_a_quadrature_of_the_second_message():
     assert high.above - low.below < 1e-12
 
 
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("swapped", some([True, False], 1))
 def test_cells_of_messages_enclose_what_lines_of_frequencies_say(swapped):
     round_ = Allocation(sa.training.GaussianStep(sigma=1), 50, (1, 0, 0), "add" if swapped else "remove", swapped)
     level = Level.of_float(0.5)
@@ -286,7 +286,7 @@ def _complex(w):
 EPOCHS = {2: (0.23793856328, 0.21813806075), 10: (0.54005051121, 0.52217222480)}
 
 
-@pytest.mark.parametrize("epochs", EPOCHS)
+@pytest.mark.parametrize("epochs", some(EPOCHS, 1))
 def test_epochs(epochs):
     noise = sa.training.GaussianStep(sigma=1)
     found = sa.training.random_allocation(noise=noise, steps=1000, epochs=epochs).epsilon("1e-6", gap=3e-3)
@@ -324,7 +324,7 @@ def test_replacement_of_an_example_with_normal_noise(sigma, steps, value):
 # ----------------------------------------------------------------------------- Several steps, Poisson, shuffled batches
 
 
-@pytest.mark.parametrize(("selected", "steps"), [(2, 2), (2, 3), (2, 4), (3, 4), (3, 3)])
+@pytest.mark.parametrize(("selected", "steps"), some([(2, 3), (2, 2), (2, 4), (3, 4), (3, 3)], 2))
 def test_several_steps_lie_between_statistics_and_blocks(selected, steps):
     p = oracle.allocation(steps, selected, EXAMPLE, WITHOUT)
     q = oracle.allocation(steps, 0, EXAMPLE, WITHOUT)

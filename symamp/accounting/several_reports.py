@@ -35,7 +35,7 @@ from symamp.questions.bracket import Interval
 from symamp.questions.profile import Profile
 from symamp.randomizers.combined import joint
 from symamp.settings.question import Query, Question, checked_subject
-from symamp.settings.rounds import Rounds
+from symamp.settings.rounds import COVERED, Rounds
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import log_of, log_of_ball
 from symamp.sums.several_reports import SumOfSteps, steps_of
@@ -49,6 +49,15 @@ search begins, relatively; up to so many messages bundles are tried as a bound o
 answers by one round; no double is e to more than the last."""
 _OFF = 0.02
 """By how much the normal approximation of rounds must be below the end by steps, in eps or in log delta."""
+_KEPT = (
+    "reports that are drawn once and sent again on all days; not covered: reports that are drawn anew, attendance or "
+    "numbers of reports that depend on data"
+)
+_AT_ONCE = (
+    "all reports of a user, about one value or several, with fresh randomness; not covered: memoised randomness, "
+    "numbers of reports that depend on values, reports chosen by earlier outputs"
+)
+"""What is covered by answers about reports that are kept, and about those that are seen at once."""
 _LEAST_EXPONENT = -10_000
 """At a delta below 2 to this, reports one by one are not asked about: their sum says nothing."""
 
@@ -202,7 +211,8 @@ class SeveralReports:
     def _answer(self, answer: Answer | None, asked: Query, least: Dyadic, most: Dyadic, proof: TogetherProof) -> Answer:
         text = f"{self!r}"
         listed = (answer.rounds if answer is not None else None) or ((text, 1),)
-        question = Question(Rounds(listed, text=text), 0)
+        covered = _KEPT if self.kept else COVERED if self.seen == ROUNDS else _AT_ONCE
+        question = Question(Rounds(listed, covered, text), 0)
         limited = answer is not None and answer.limited
         return Answer(question, asked, least, most, Interval(least.below, most.above), limited=limited, proof=proof)
 

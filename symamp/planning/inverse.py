@@ -407,6 +407,10 @@ class Fixed:
         """Return how many users count."""
         return users(n) if self.participation is None else self.participation.users(users(n))
 
+    def reports(self, n: int) -> float:
+        """Return how many reports arrive in a round, in the mean."""
+        return n * (1.0 - (0.0 if self.participation is None else float(self.participation.dropout)))
+
     def seen(self, subject: Subject) -> Subject:
         """Return the subject, seen through who takes part."""
         return subject if self.participation is None else self.participation.subject(subject)

@@ -148,7 +148,7 @@ class Plan(ShownAsTable):
                 found = _epsilon(repeated.composition(repeated.seen(member), repeated.count(self.n)), delta)
                 low.append(found.lower)
                 high.append(found.upper)
-                error.append((_variance(member) or 0.0) ** 0.5 * self.n**-0.5)
+                error.append((_variance(member) or 0.0) ** 0.5 * self.fixed.reports(self.n) ** -0.5)
             ax.fill_betweenx(error, low, high, alpha=0.3)
             ax.plot(high, error, "." if c.is_efficient else "x", linestyle="-", label=f"{c.attribute}: {c.name}")
         ax.axvline(float(sp.N(sp.sympify(dict(self.asked)["eps"]))), color="0.3", linestyle="--")
@@ -196,8 +196,8 @@ def plan(
     together, with budgets a little smaller where that is needed. The other arguments are those of ``largest_eps0``.
 
     Errors are those of the frequency of a rare category, of the mean, or of a mean vector, from the reports of one
-    round: ``mechanism.variance(n)`` at the budget, with numbers scaled to [0, 1]. Candidates without an estimator have
-    none, and come last.
+    round: ``mechanism.variance(n)`` at the budget, with numbers scaled to [0, 1], and the
+    mean number of reports where some are lost. Candidates without an estimator have none, and come last.
 
     Raises ArgumentError for what ``largest_eps0`` refuses, and for attributes of another shape.
 
@@ -223,12 +223,13 @@ def plan(
     fixed = once.repeated(len(listed))
     asked: dict[str, Any] = {"n": n, "eps": eps, "delta": delta, "rounds": fixed.rounds, "sampled_from": sampled_from}
     asked |= {"method": method, "effort": effort, "participation": participation}
-    found = [c for name, families in listed.items() for c in _candidates(name, families, asked, count)]
+    found = [c for name, families in listed.items() for c in _candidates(name, families, asked, once.reports(count))]
     candidates = tuple(c for name in listed for c in _ordered([c for c in found if c.attribute == name]))
     best = {c.attribute: c for c in reversed(candidates)}
     target = Query.of_epsilon(delta, Settings.gap)
     mechanisms, whole, private = _together({name: best[name] for name in listed}, once, count, goal, target)
     given = (("n", str(count)), ("eps", goal.written), ("delta", target.written), *once.shown)
+    given += () if once.participation is None else (("participation", str(once.participation)),)
     return Plan(given, candidates, mechanisms, whole, private, _epsilon(whole, delta, effort), count, once)
 
 
@@ -266,13 +267,15 @@ def _variance(member: Any) -> float | None:
     return None
 
 
-def _candidates(attribute: str, families: Mapping[str, Subject], asked: dict[str, Any], n: int) -> list[Candidate]:
+def _candidates(
+    attribute: str, families: Mapping[str, Subject], asked: dict[str, Any], reports: float
+) -> list[Candidate]:
     found = []
     for name, family in families.items():
         budget = largest_eps0(family, **asked)
         member: Any = family.at(eps0=budget.safe or 1)  # type: ignore[attr-defined]
         bits, variance = member.message_bits(), _variance(member) if budget.safe else None
-        each = None if variance is None else variance / n
+        each = None if variance is None else variance / reports
         found.append(Candidate(attribute, name, family, budget, each, None if bits is None else float(sp.N(bits, 17))))
     return found
 

@@ -170,6 +170,7 @@ def test_certificates_of_rounds_where_they_are_less(monkeypatch):
     assert verify(json.dumps(data)).status == "valid"
 
 
+@pytest.mark.slow
 def test_reports_with_a_density_have_a_lower_end():
     """Messages are told apart by cells only; one report of the same users tells less."""
     found = sa.several_reports(sa.Laplace(eps0=1), n=50, reports=2).delta("1/2", gap=0.1)

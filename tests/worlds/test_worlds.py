@@ -22,7 +22,7 @@ def falsehoods(seed, first, last, dear):
     return found
 
 
-@pytest.mark.parametrize("chunk", some(range(20), 7))
+@pytest.mark.parametrize("chunk", some(range(20), 5))
 def test_random_worlds(chunk):
     """Two thousand worlds, with few of the questions that take long; ``tests.worlds.run --one`` shows one of them."""
     assert falsehoods(1, chunk * CHUNK, (chunk + 1) * CHUNK, dear=0.2) == []
