@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import expm1, inf, log, sqrt
+from math import exp, inf, log1p, sqrt
 from typing import Any
 
 import sympy as sp
@@ -278,7 +278,8 @@ class SeveralReports:
         """Return about the eps at which steps close, a little above: eps falls with the root of log delta, or so."""
         guess = eps
         for _ in range(_GUESSES):
-            log_factor = log(expm1(self.reports * guess) / expm1(guess))
+            whole = log1p(-exp(-self.reports * guess)) - log1p(-exp(-guess))
+            log_factor = (self.reports - 1) * guess + whole
             guess = eps * sqrt(max((log_delta - log_factor) / log_share, 1.0))
         return guess * (1.0 + _CLOSE)
 

@@ -217,6 +217,8 @@ def test_extreme_numbers():
     assert sa.several_reports(coin, n=10**9, reports=2).delta(0, gap=0.1).lower > 0
     assert sa.several_reports(coin, n=1, reports=2).epsilon("1e-12", gap=0.1).upper == pytest.approx(2)
     assert sa.several_reports(coin, n=5, reports=2).delta(2, gap=0.1).upper == 0
+    far = sa.FiniteMechanism([["1e-21", "2/3", "1/3 - 1e-21"], ["1/4", "1/8", "5/8"]])  # e^(2 eps) may be no double
+    assert 0 < sa.several_reports(far, n=2, reports=2).epsilon("0.2008", gap=0.1).upper < 200
 
 
 def memoised(n, absent):
