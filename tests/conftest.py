@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config, items):
 def pytest_collection_finish():
     """What is there before the first test stays: it need not be searched for garbage again and again."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(300_000, 20, 1000)
 
 
 @pytest.fixture(autouse=True)

@@ -381,13 +381,16 @@ class Answer(Bracket):
         """That the bracket is wide, by how much, why, and what to do; "" where it is not.
 
         Wide is wider than a tenth; of delta of one round wider than twofold, which is little of eps. The bracket of a
-        method that was asked for is not remarked on. It is part of the text of the answer.
+        method that was asked for is not remarked on. Where no eps is enough that is said. It is part of the text of the
+        answer.
 
         >>> import symamp as sa
         >>> given = sa.from_privacy_profile([(0, "1e-2"), ("0.1", "1e-6")])
         >>> print(given.rounds(3).delta("0.3").caution)
         WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both
         """
+        if self.lower == inf:
+            return "no eps is enough: what only one of two inputs can send is likelier than delta"
         asked_for = not self.rounds and (self.question is None or self.question.method is not None)
         if self.of_directions or asked_for:
             return ""
