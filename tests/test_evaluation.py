@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import acb, arb, fmpq
 
-from symamp.laws.law import Atom, FloatGparv, Law, Level, RationalLaw, ball_gparv, float_gparv
+from symamp.laws.law import Atom, BallGparv, FloatGparv, Law, Level, RationalLaw, ball_gparv, float_gparv
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.systems import NUMPY
 from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
@@ -83,8 +83,9 @@ def test_every_evaluator_contains_the_exact_value(seed):
     plan = float_sum(rough, n, 1e-3, 3000).plan
     with flint.ctx.workprec(128):
         g = ball_gparv(law, level)
-        low, high = certified_sum(g, n, plan)
-        assert contains(low / n, high / n, exact)
+        for roughly in (False, True):
+            low, high = certified_sum(g, n, plan, roughly=roughly)
+            assert contains(low / n, high / n, exact)
         listed = enumerated_sum(g, n) / n
         assert contains(listed, listed, exact)
         width = plan.window.length / max(plan.terms, 2) / 3
@@ -195,6 +196,14 @@ def test_phi_in_doubles_is_as_near_to_the_exact_one_as_it_says():
             for v, p in zip(exact[0], exact[1][1:], strict=True):
                 phi += p * (acb(0, j) * v * arb("0.7")).exp()
             assert abs(phi - acb(z.real, z.imag)) < coarse_error(30, 99_999)
+    law = FloatGparv(values / 1e3, masses[1:], float(masses[0]), float(masses[1:] @ values) / 1e3, 0.0)
+    plan = float_sum(law, 1000, 1e-3, 4000).plan
+    with flint.ctx.workprec(128):
+        g = BallGparv(tuple(arb(v) for v in law.values.tolist()), tuple(exact[1][1:]), exact[1][0], arb(0))
+        (low, high), (below, above) = (certified_sum(g, 1000, plan, roughly=roughly) for roughly in (False, True))
+        assert below.overlaps(low)
+        assert above.overlaps(high)
+        assert below.rad() + above.rad() < 1e-8 * high
 
 
 def test_series_meet_the_plain_formulas():

@@ -13,7 +13,7 @@ import symamp as sa
 from symamp.bounds.all_data_sets.tables import common, table_pairs
 from symamp.bounds.pairs_of_a_table import bounds_by_moments
 from symamp.laws.law import Atom, Law, Level
-from symamp.numbers.elementary import UNIT, exponentials, logarithms_above, turns
+from symamp.numbers.disks import UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import NO_LIMITS
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import FloatClasses

@@ -25,7 +25,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Floats, Level
-from symamp.numbers.elementary import LARGEST, UNIT, exponentials, logarithms_above
+from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise

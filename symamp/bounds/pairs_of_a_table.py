@@ -17,7 +17,7 @@ from symamp.bounds.bound import Progress
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, float_gparv
-from symamp.numbers.elementary import LARGEST, UNIT, exponentials, logarithms_above, turns
+from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import FREQUENCY, RANKING, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT

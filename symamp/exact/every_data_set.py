@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symamp.exact.histograms import excess_of_pair
 from symamp.exact.laws import HistogramLaws
 from symamp.exact.weights import BITS, ScaledLevel, level_of_budget, merged_columns, weights_of
-from symamp.numbers.elementary import UNIT
+from symamp.numbers.disks import UNIT
 from symamp.randomizers.finite import FiniteMechanism
 
 Counts = tuple[int, ...]

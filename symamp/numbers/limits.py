@@ -52,8 +52,9 @@ class Work(NamedTuple):
 
 KERNEL_PLAN, PLANNED = Work(1000.0, 0.05), Work(180.0, 0.0145)
 """A plan for a kernel that is searched, and one that is taken over, in doubles; values x frequencies."""
-KERNEL_IN_BALLS = Work(260.0, 0.95)
-"""A kernel in balls; values x frequencies."""
+KERNEL_IN_BALLS, KERNEL_IN_DOUBLES, TABLE = Work(260.0, 0.95), Work(220.0, 0.023), 13_000
+"""A kernel in balls, and in doubles with radii, where each value has a table that takes as much as so many
+frequencies; values x frequencies."""
 CHOICE, OUTCOME, MISCOUNTED, STEP = 300.0, 2.0, 0.05, Work(330.0, 0.9)
 """A choice between them; an outcome that is enumerated, and one of those that are too many; the steps of binomial
 tails."""

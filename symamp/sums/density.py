@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from math import inf, log, log1p
@@ -24,23 +25,25 @@ from symamp.laws.law import (
     nearest_doubles,
     quick_gparv,
 )
-from symamp.numbers.limits import CERTIFIED_LATTICE_SUM, KERNEL_IN_BALLS, KERNEL_PLAN, LATTICE_SUM
+from symamp.numbers.limits import CERTIFIED_LATTICE_SUM, KERNEL_IN_BALLS, KERNEL_IN_DOUBLES, KERNEL_PLAN, LATTICE_SUM
 from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.divergence import (
+    AS_SHARP,
     KERNEL_GAP,
     ROUGH_GAP,
     Enclosure,
     Settings,
     enclose_divergence,
     estimate_log_divergence,
+    is_settled,
     positive_part,
     settled,
     starting_precision,
 )
 from symamp.sums.inversion import approximate_log_law, estimate_root, log_of_ball
-from symamp.sums.kernels.balls import TiltedNodes, node_gparv, tilted_sum
+from symamp.sums.kernels.balls import RoughlyTiltedNodes, TiltedNodes, node_gparv, suits_doubles, tilted_sum
 from symamp.sums.kernels.floats import FloatSum, float_sum
 from symamp.sums.kernels.kernel import NEGLIGIBLE
 from symamp.sums.kernels.tilted import Plan, Power, TiltedLaw, normal_spread, raised_tilt, saddle_tilt
@@ -329,11 +332,17 @@ def _by_kernel(
         return None
     first = starting_precision(n, settings.gap)
 
-    def enclosed(bits: int) -> Enclosure:
+    def enclosed(bits: int, roughly: float | None = None) -> Enclosure:
         assert found.sum is not None
-        settings.limits.charge(KERNEL_IN_BALLS.of(len(found.g.values) * found.sum.plan.blocks.evaluations))
-        return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first)
+        work = KERNEL_IN_BALLS if roughly is None else KERNEL_IN_DOUBLES
+        settings.limits.charge(work.of(len(found.g.values) * found.sum.plan.blocks.evaluations))
+        return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first, roughly)
 
+    with at_precision(first), suppress(PrecisionError):  # no double is known of some value
+        aimed = max(settings.gap, found.sum.gap)
+        quick = enclosed(first, aimed)
+        if is_settled(quick, settings.gap) and quick.relative_gap <= AS_SHARP * aimed:
+            return quick
     try:
         return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
     except PrecisionError:  # values beyond all frequencies: sums on a lattice serve
@@ -350,8 +359,10 @@ def _cheap(n: int) -> int:
     return _FREQUENCIES_OF_FEW if n < _MANY_USERS else _FREQUENCIES_OF_MANY
 
 
-def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, accuracy: int) -> Enclosure:
-    """Return the enclosure at a precision."""
+def _enclosed(
+    law: SmoothLaw, level: Level, n: int, found: Search, bits: int, accuracy: int, roughly: float | None
+) -> Enclosure:
+    """Return the enclosure at a precision; with phi in doubles where that saves time and ``roughly``, a gap, allows."""
     assert found.sum is not None
     plan = found.sum.plan
     # At first those of the search: their remainder is bounded for this plan, whatever they were made for.
@@ -359,7 +370,9 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, ac
     with at_precision(bits):
         e = level.exponential()
         g = node_gparv(law, level, rule)
-        lower, upper = tilted_sum(TiltedNodes.of_nodes(g, rule, found.flat, e, n, plan.window.theta), plan)
+        in_doubles = roughly is not None and suits_doubles(plan, len(g.values), n, roughly)
+        kind = RoughlyTiltedNodes if in_doubles else TiltedNodes
+        lower, upper = tilted_sum(kind.of_nodes(g, rule, found.flat, e, n, plan.window.theta), plan)
         # One user has at most divergence 1; where a sum overflows that is all there is.
         lower = (lower / n).max(arb(0)) if lower.is_finite() else arb(0)
         upper = (upper / n).min(arb(1)) if upper.is_finite() else arb(1)

@@ -16,6 +16,7 @@ from symamp.numbers.limits import (
     CERTIFIED_LATTICE_SUM,
     CHOICE,
     KERNEL_IN_BALLS,
+    KERNEL_IN_DOUBLES,
     KERNEL_PLAN,
     LATTICE_SUM,
     LAW,
@@ -24,6 +25,7 @@ from symamp.numbers.limits import (
     OUTCOME,
     PLANNED,
     STEP,
+    TABLE,
     Limits,
     kept,
 )
@@ -32,7 +34,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.binomial_tails import TailPlan, lost_bits, plan_tails, tail_sum, tail_work
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence, exact_plateau
-from symamp.sums.kernels.balls import certified_sum
+from symamp.sums.kernels.balls import certified_sum, suits_doubles
 from symamp.sums.kernels.floats import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
 from symamp.sums.kernels.tilted import Plan, Power, gaussian_estimate, saddle_tilt
 
@@ -53,7 +55,7 @@ _NEIGHBOURS, _POORER = (2**4, 2**12), 1.2
 """Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does; where
 even a neighbour misses the gap its plan may be so much wider."""
 AS_SHARP = 2.0
-"""A plan of a neighbour may come out so much wider than it was estimated."""
+"""A plan of a neighbour, or a sum in doubles, may come out so much wider than it was estimated."""
 _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
 """Up to so many users, with up to so many values, rational laws are summed exactly."""
 ROUGH_GAP, _FEW_USERS, _MANY_VALUES = 1e-3, 2_000, 64
@@ -396,7 +398,11 @@ def _log_of_sum(g: FloatGparv, n: int, log_value: float) -> float:
 
 def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: Choice, bits: int) -> Enclosure:
     """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
-    wider = _WIDER
+    wider, roughly, aimed = _WIDER, False, settings.gap
+    if isinstance(choice, FloatSum):
+        aimed = max(settings.gap, choice.gap)
+        with at_precision(bits):
+            roughly = suits_doubles(choice.plan, len(source().values), n, aimed)
     if isinstance(choice, TailPlan):
         with at_precision(bits):
             bits += min(32 * -(-lost_bits(source(), n, choice) // 32), _MOST_LOST)
@@ -405,15 +411,17 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
             try:
                 balls = source()
                 if isinstance(choice, FloatSum):
-                    settings.limits.charge(KERNEL_IN_BALLS.of(len(balls.values) * choice.plan.blocks.evaluations))
-                found = _evaluated(balls, n, choice, bits)
+                    values, frequencies = len(balls.values), choice.plan.blocks.evaluations
+                    in_doubles = KERNEL_IN_DOUBLES.of(values * (frequencies + TABLE))
+                    settings.limits.charge(in_doubles if roughly else KERNEL_IN_BALLS.of(values * frequencies))
+                found = _evaluated(balls, n, choice, bits, roughly)
             except PrecisionError:  # values of which no double is known yet
                 if bits > _LARGEST_PRECISION:
                     raise
                 bits *= 2
                 continue
-            if not is_settled(found, settings.gap):
-                bits *= 2
+            if not is_settled(found, settings.gap) or (roughly and found.relative_gap > AS_SHARP * aimed):
+                bits, roughly = bits if roughly else 2 * bits, False
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
                 choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1
             else:
@@ -441,7 +449,7 @@ def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> tuple[st
     return NO_POSITIVE_VALUE, exact_plateau(law.rational, level.exponential(), n)
 
 
-def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int) -> Enclosure:
+def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int, roughly: bool) -> Enclosure:
     one, mean = positive_part(g), total([v * w for v, w in zip(g.values, g.masses, strict=True)])
     plan: Plan | TailPlan | None = None
     if isinstance(choice, str):
@@ -453,7 +461,7 @@ def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int) -> Enclosure:
         lower, upper = tail_sum(g, n, plan)
     else:
         name, plan = KERNEL, choice.plan
-        lower, upper = certified_sum(g, n, plan)
+        lower, upper = certified_sum(g, n, plan, roughly=roughly)
     if plan is not None:
         # The mean (Jensen) from below and one user from above; where a sum overflows they are all there is.
         lower, upper = (lower / n).max(mean) if lower.is_finite() else mean.max(arb(0)), upper / n

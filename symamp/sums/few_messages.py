@@ -19,8 +19,8 @@ import numpy as np
 from flint import arb
 
 from symamp.laws.law import BallGparv, Floats, Law, Level, ball_gparv, total
+from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.dyadic import float_above, float_below
-from symamp.numbers.elementary import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.limits import POINT, QUESTION
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import Protocol, Self
 
+import numpy as np
 from flint import acb, acb_mat, arb
 
 from symamp.errors import PrecisionError
 from symamp.laws.density import FlatCells, Loss, Nodes, SmoothLaw
 from symamp.laws.law import BallGparv, Level, total
+from symamp.numbers.disks import Disks
+from symamp.numbers.dyadic import float_above
 from symamp.numbers.systems import FLINT
-from symamp.sums.doubles_with_radii import coarse_moduli
+from symamp.sums.doubles_with_radii import coarse_error, coarse_moduli, coarse_sums, coarse_two_sided
 from symamp.sums.evaluator import Case, Evaluator
 from symamp.sums.kernels.floats import float_sum
 from symamp.sums.kernels.kernel import NEGLIGIBLE, Kernel, Ranges, TwoSided
@@ -24,6 +27,8 @@ _FEW = 9
 """Up to so many frequencies in a row are evaluated one by one, more as a product of matrices."""
 _FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
+_MANY_TERMS, _SHARE = 100, 0.01
+"""From so many frequencies on sums are taken in doubles, if n errors of phi are below this part of the gap."""
 _NEGLIGIBLE = 10.0 * NEGLIGIBLE
 """Somewhat larger than what the floats of a plan take for negligible."""
 _GAP, _MOST_FREQUENCIES = 1e-6, 20_000
@@ -175,6 +180,25 @@ class TiltedBalls(Tilted):
         return powers
 
 
+class RoughlyTilted(TiltedBalls):
+    """The same with the sum over frequencies in doubles, and balls around it."""
+
+    def sums(self, kernel: TwoSided, ranges: Ranges) -> tuple[arb, arb]:
+        """Return Re sum B(jh) phi^n over ranges of frequencies, and half of B(0), for B- and B+."""
+        at_zero = kernel.sums((), 1 - self.null_n)
+        indices = [j for first, last in ranges for j in range(first, last + 1)]
+        if not indices:
+            return at_zero
+        assert isinstance(kernel, Kernel)
+        error = self.whole * coarse_error(len(self.g.values), indices[-1]) + abs(self.missed(kernel.step * indices[-1]))
+        phi = coarse_sums(self.g.values, self.probabilities, self.null, kernel.step, indices)
+        with np.errstate(all="ignore"):
+            radius = np.full(len(indices), float_above(error))
+            factors = Disks(phi.real, phi.imag, radius) ** self.n - Disks.of(self.null_n)
+        below, above = coarse_two_sided(kernel, indices, factors)
+        return at_zero[0] + below, at_zero[1] + above
+
+
 def tilted_numbers(g: BallGparv, n: int, theta: arb, left_out: arb) -> tuple[arb, arb, tuple[arb, ...], arb, arb]:
     """Return (theta, M, probabilities, null, null^n), where ``left_out`` of M(theta) is in no value of G."""
     weights = _grown(g, theta)
@@ -263,6 +287,10 @@ class TiltedNodes(TiltedBalls):
         return self.flat.tilted(self.theta, self.m)
 
 
+class RoughlyTiltedNodes(RoughlyTilted, TiltedNodes):
+    """The same with the sum over nodes in doubles, and balls around it."""
+
+
 def _around(bound: arb) -> arb:
     """Return a ball around 0 that reaches to the bound on both sides."""
     return bound.upper() * arb(0, 1)
@@ -271,16 +299,24 @@ def _around(bound: arb) -> arb:
 # --------------------------------------------------------- The two-sided sum in balls: no search, every number enclosed
 
 
-def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
+def suits_doubles(plan: Plan, values: int, n: int, gap: float) -> bool:
+    """Return whether there are so many frequencies that doubles save time, and n errors in phi are below the gap."""
+    return plan.blocks.evaluations > _MANY_TERMS and n * coarse_error(values, plan.terms) < _SHARE * gap
+
+
+def certified_sum(g: BallGparv, n: int, plan: Plan, *, roughly: bool = False) -> tuple[arb, arb]:
     """Return balls (lower, upper) such that lower <= E[S_+] <= upper for S the sum of n copies of G.
+
+    ``roughly`` says that the sum is taken in doubles, with balls around it that hold whatever n is.
 
     Guarantee
     ---------
     The left end of the first ball and the right end of the second enclose E[S_+] for *every* plan with
     0 < theta'' < theta < theta', W > 0, N >= 1 and blocks that cover the frequencies j h, 0 < j < N.
-    Proof: docs/proofs/kernel_sandwich.md.
+    Proof: docs/proofs/kernel_sandwich.md, and docs/proofs/disks.md for doubles.
     """
-    return tilted_sum(TiltedBalls.of(g, n, plan.window.theta), plan)
+    kind = RoughlyTilted if roughly else TiltedBalls
+    return tilted_sum(kind(g, n, *tilted_numbers(g, n, arb(plan.window.theta), arb(0))), plan)
 
 
 def tilted_sum(tilted: Tilted, plan: Plan, payoff: type[TwoSided] = Kernel) -> tuple[arb, arb]:
