@@ -325,7 +325,8 @@ class Plan:
     def of(summand: Summand, n: int, k: float, log_accuracy: float) -> Plan:
         """Return a plan for all K up to k, found in doubles: every plan gives a bound."""
         unit = 1.0 / sqrt(n * min(summand.variance, float(n)))
-        lam = _RELATIVE if k > n else max(log(n) - log_accuracy, 1.0)
+        # Up to K = n, with room for its rounding, E(T - K)_+ is not small.
+        lam = _RELATIVE if k > 1.001 * n else max(log(n) - log_accuracy, 1.0)
         tilts = np.geomspace(unit * _LEAST_TILT, max(unit / _LEAST_TILT, lam / k), _MANY_TILTS)
         logs = n * summand.rough(tilts)
         with np.errstate(all="ignore"):
