@@ -439,9 +439,10 @@ def piece_below(known: Described, subject: Subject, at: At, found: Evidence, n: 
     """Return the evidence of a pair of data sets, with the member of the budget that it is about."""
     if known.data["kind"] != "budget":
         return write.below(known, found.part, at, found, n)
-    named = getattr(found.part, "member", "")
+    base = _of_base(found).part
+    named = getattr(base, "member", "")
     member = next(m for m in subject.members() if named in ("", repr(m)))
-    owner = of_mechanism(member, at, (), [found.part])
+    owner = of_mechanism(member, at, (), [base])
     return write.below(owner, found.part, at, found, n) | {"members": [owner.data]}
 
 
