@@ -362,6 +362,7 @@ def several_reports(
     times = int(reports) if isinstance(reports, int | sp.Integer) and not isinstance(reports, bool) else 0
     if not 1 <= times <= LARGEST_ROUNDS:
         wanted = f"one number for all users, from 1 to {LARGEST_ROUNDS}: how many there are must not depend on values"
+        wanted += ", so let all users send the most"
         raise ArgumentError("reports", reports, wanted)
     if not isinstance(seen, str) or seen not in SEEN:
         raise ArgumentError("seen", seen, f"one of {', '.join(map(repr, SEEN))}")

@@ -478,6 +478,8 @@ def _listed(values: Any, name: str) -> tuple[object, ...]:
         different = len({str(v) for v in found})
     except Exception:  # whatever an object does that is no list and no number
         raise ArgumentError(name, values, accepted) from None
+    if isinstance(values, Mapping):
+        raise ArgumentError(name, values, accepted)
     if not found or different < len(found):
         raise ArgumentError(name, f"{len(found)} values", accepted)
     return found

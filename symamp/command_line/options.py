@@ -66,6 +66,8 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
     """
     if words is None:
         return None
+    if not isinstance(words, str | dict):
+        raise ArgumentError("participation", words, "words such as dropout=1/5,leaks=1/10, or a table of them")
     given: dict[str, Any] = {}
     for key, equals, value in (
         ((w.strip(), "=", v) for w, v in words.items())
@@ -81,8 +83,8 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
     if "victim_drops" in given:
         known = {"yes": True, "no": False, True: True, False: False}
         given["victim_drops"] = known.get(given["victim_drops"], given["victim_drops"])
-    if ":" in str(given.get("batches", "")):
-        given["batches"] = dict(batch.split(":", 1) for batch in given["batches"].split(";"))
+    if isinstance(batches := given.get("batches"), str) and ":" in batches:
+        given["batches"] = {size: count for size, _, count in (batch.partition(":") for batch in batches.split(";"))}
     return made_participation(**given)
 
 
