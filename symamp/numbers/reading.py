@@ -410,9 +410,7 @@ class _Reader:
                 character = self.text[position]
                 self.refuse(character, "** for powers, not ^" if character == "^" else _GRAMMAR)
             if iskeyword(token[0]):
-                self.refuse(
-                    token[0], f"an expression with another name, such as {token[0]}_ (it is a keyword of Python)"
-                )
+                self.refuse(token[0], f"an expression with another name: {token[0]} is a keyword of Python")
             position, count = token.end(), count + (not token[0].isspace())
         if not 0 < count <= MOST_TOKENS:
             self.refuse(None, f"1 to {MOST_TOKENS} numbers, names and signs")

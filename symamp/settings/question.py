@@ -151,8 +151,8 @@ def checked_subject(subject: Any) -> Subject:
         raise ArgumentError("mechanism", made, f"give a member, such as {subject.__name__}(eps0=1)")
     if not all(hasattr(subject, name) for name in _ASKED):
         accepted = (
-            "a mechanism of symamp: sa.FiniteMechanism(table) for a table, sa.load_mechanism(path) for a file, or one with a "
-            "name, such as sa.RandomizedResponse(k=10, eps0=1)"
+            "a mechanism of symamp: sa.FiniteMechanism(table) for a table, sa.load_mechanism(path) for a file, or one "
+            "with a name, such as sa.RandomizedResponse(k=10, eps0=1)"
         )
         raise ArgumentError("mechanism", type(subject).__name__, accepted)
     if subject.parameters:
