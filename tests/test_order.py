@@ -181,11 +181,8 @@ def test_only_an_upper_bound():
 
 
 def test_roots_in_a_denominator_leave_signs_of_terms():
-    shares = (
-        q * t / (2 * q * t + sp.sqrt(q + 1)),
-        sp.sqrt(q + 1) / (sp.sqrt(q + 1) + t - 1),
-        -1 / (q + sp.sqrt(q + 1)),
-    )
+    root = sp.sqrt(q + 1)
+    shares = (q * t / (2 * q * t + root), root / (root + t - 1), -1 / (q + root))
     assert [sign(x, (EPS0, Q)) for x in shares] == [1, 1, -1]
     assert strictly_positive(shares[0], (EPS0, Q))
     vanishes = sp.sqrt(K.symbol - 2) / (1 + root)
