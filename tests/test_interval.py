@@ -419,7 +419,7 @@ def test_where_the_bound_is_useless_another_one_is_taken():
     assert 2.67 < answer.lower < answer.upper < 3.25
 
 
-# -------------------------------------------------------------------------------------------------------- Many rounds
+# ---------------------------------------------------------------------------------------------------------- Many rounds
 
 
 def composed(curve, count, step, cells, eps):

@@ -187,7 +187,9 @@ def test_the_transform_of_a_lognormal_variable(sigma):
             assert abs(complex(ball)) <= bound[0] <= bound[1]
 
 
-@pytest.mark.parametrize(("sigma", "c", "step", "bits"), [("0.3", 2.0**-9, 2.0**-12, 90), ("20", 2.0**-3, 1.0, 300)])
+@pytest.mark.parametrize(
+    ("sigma", "c", "step", "bits"), [("0.3", 2.0**-9, 2.0**-12, 90), ("20", 2.0**-3, 1.0, 300), ("20", 2.0**6, 1.0, 1)]
+)
 def test_frequencies_together_and_one_by_one(sigma, c, step, bits):
     found = Lognormal(lambda: arb(sigma))
     with at_precision(bits + 32):

@@ -31,7 +31,7 @@ from symamp.accounting.tradeoff import TradeOff, composed_above, trade_off
 from symamp.certificates.text import exact_double, expression_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.reading import Real, failure_probability
+from symamp.numbers.reading import Real, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
@@ -219,7 +219,7 @@ class Composition(PublicNames):
     @undisturbed()
     def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid; neighbouring ones share their points."""
-        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in eps))
+        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
 
     def plot(self, eps: Iterable[object], ax: Any = None) -> Any:
         """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""

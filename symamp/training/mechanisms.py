@@ -16,10 +16,10 @@ from symamp.accounting.pairs import round_count
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round
 from symamp.accounting.tradeoff import TradeOff
-from symamp.errors import ArgumentError, Problem, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
 from symamp.numbers.dyadic import ZERO, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import Count, Real, exact_number, failure_probability
+from symamp.numbers.reading import Count, Real, exact_number, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
@@ -150,7 +150,7 @@ class Training(PublicNames):
 
     def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid."""
-        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in eps))
+        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
 
     def rounds(self, count: Count) -> Training:
         """Return the training run so many times over, with fresh randomness.
@@ -245,6 +245,7 @@ class Training(PublicNames):
         return f"{times}{self.text}"
 
 
+@checked_call
 def random_allocation(
     *, noise: Step, steps: object, selected: object = 1, epochs: object = 1, neighbours: str = ADD_REMOVE
 ) -> Training:
@@ -292,6 +293,7 @@ def _allocated(step: Step, t: int, name: str) -> OneEpoch:
     return Allocation(step, t, (1, -1, 0) if name == REPLACE else WITH_WITHOUT, name, name == "add")
 
 
+@checked_call
 def shuffled_batches(
     *, noise: GaussianStep, steps: object, epochs: object = 1, neighbours: str = ADD_REMOVE
 ) -> Training:
@@ -329,6 +331,7 @@ def shuffled_batches(
     return Training(text, tuple(parts), count, neighbours)
 
 
+@checked_call
 def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neighbours: str = ADD_REMOVE) -> Training:
     """Return training in which each example is in each step with probability ``rate``, independently.
 
@@ -362,6 +365,7 @@ def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neigh
 # ------------------------------------------------------------------------------------------- Questions asked backwards
 
 
+@checked_call
 @undisturbed()
 def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None = 1e-2) -> tuple[int, int]:
     """Return two numbers of epochs: so many are (eps, delta)-private, and of more than the second some are not.
@@ -400,6 +404,7 @@ def _last(holds: Callable[[int], bool], known: int = 0) -> int:
     return known
 
 
+@checked_call
 @undisturbed()
 def least_sigma(
     make: Callable[[sp.Rational], Training], *, eps: Real, delta: Real, gap: float | None = 1e-2
@@ -455,6 +460,7 @@ def least_sigma(
 # -------------------------------------------------------------------------------------- An event of dp_accounting, read
 
 
+@checked_call
 def from_dp_event(event: Any) -> Training:
     """Return the training of an event of dp_accounting: Gaussian steps, drawn by Poisson sampling, composed.
 

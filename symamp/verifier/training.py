@@ -155,7 +155,7 @@ def _bound(s: arb, c: arb) -> arb:
 
 def _rule(s: arb, a: float, room: float, edge: arb, decay: arb) -> tuple[float, int, int]:
     """Return a step and the first and last node of a trapezoidal rule whose error is about e^-room."""
-    h = 2.0 * pi * a / max(room + float(edge.log()), a)
+    h = 2.0 * pi * a / max(room + float(_bound(s, edge).log()), pi * a)  # at most 2 (section 3)
     reach, sigma = ceil(sqrt(2.0 * room) / h) + 1, float(s)
     last = ceil((sigma * (log(room) - float(decay.log())) + 0.5 / sigma) / h) + 1
     require(reach <= _MOST_COUNT, f"too large: more than {_MOST_COUNT} nodes")
