@@ -61,6 +61,8 @@ _RARE = -120.0
 """The logarithm below which lines are for few levels."""
 _MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
 """Numbers of large summands by which an estimate of rare losses is made."""
+_LARGE_EPS = 100.0
+"""Beyond it waves would take too many frequencies."""
 _LEAST_GUESS = 1e-12
 """A root is looked for from here up, or is 0."""
 
@@ -337,6 +339,8 @@ class Allocation(OneEpoch):
         law = self.step.summand
         assert isinstance(law, Lognormal)
         with at_precision(_BITS):
+            if level.eps() > _LARGE_EPS:
+                return None
             e = float(level.exponential())
         for rougher in _ROUGHER:
             found = Wave.of(law, self.steps, e, log_least + rougher + log(self.steps))
@@ -396,13 +400,17 @@ class Allocation(OneEpoch):
 
     def rough_root(self, log_delta: float) -> float:
         """Return about the eps at which the divergence is delta."""
-        if not (self._has_line or self._has_wave):
-            law = self._laws(log_delta - FAR_BELOW)[-1]
-            if isinstance(law, SmoothLaw):
-                return super().rough_root(log_delta)
-            return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
-        high = 1e-3
-        while self.rough_log(high) > log_delta and high < LARGEST_EPS:
+        guess = self._rough_root(log_delta) if self._has_line or self._has_wave else None
+        if guess is not None and (self._has_line or self.is_sharp(guess, log_delta - FAR_BELOW)):
+            return guess
+        law = self._laws(log_delta - FAR_BELOW)[-1]
+        if isinstance(law, SmoothLaw):
+            return super().rough_root(log_delta)
+        return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+
+    def _rough_root(self, log_delta: float) -> float:
+        high, most = 1e-3, _LARGE_EPS if self._has_wave else LARGEST_EPS
+        while self.rough_log(high) > log_delta and high < most:
             high *= 1.5
         if not self.rough_log(high) <= log_delta < self.rough_log(0.0):
             return high
@@ -419,7 +427,8 @@ class Allocation(OneEpoch):
                 return float(np.nanmin(tilts * t * exp(-eps) + logs)) + eps - log(t)
         x, variance = t * expm1(eps), summand.variance
         if self._has_wave:  # of L - E L', whose product is constant
-            variance *= 1.0 + exp(2.0 * eps) + 2.0 * exp(eps) / (1.0 + variance)
+            e = exp(min(eps, _LARGE_EPS))
+            variance *= 1.0 + e * e + 2.0 * e / (1.0 + variance)
         sigma = sqrt(t * variance)
         z = x / sigma if sigma > 0.0 else inf
         normal = log(sigma) - z * z / 2.0 - log1p(z * z) if z < 1e150 else -inf
