@@ -244,6 +244,7 @@ class Lognormal:
 
     @cached_property
     def rough_nodes(self) -> tuple[Floats, Floats]:
+        """Weights and values of L at nodes of a standard normal variable, in doubles."""
         with at_precision(_ROUGH_BITS):
             s = float(self.sigma())
         h = min(_ROUGH_STEP, s * _ROUGH_STEP)
