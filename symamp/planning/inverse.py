@@ -31,7 +31,7 @@ from symamp.numbers.reading import LARGEST_N, Count, Real, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
-from symamp.questions.solve import Trial, log_miss, step_out
+from symamp.questions.solve import WORTH, Trial, log_miss, step_out
 from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.users_who_differ import HeterogeneousUsers
@@ -781,7 +781,7 @@ class _Private(_Side):
         answer = self.search.answer(x, True)
         miss = log_miss(answer.most, self.search.log_delta)
         proof = _Proof(answer, x) if answer.most.at_most(self.search.target) else None
-        return Trial(proof, miss, again=not self.search.is_dear(x))
+        return Trial(proof, miss, inf if self.search.is_dear(x) else WORTH)
 
 
 class _Violated(_Side):
@@ -792,7 +792,7 @@ class _Violated(_Side):
     def _asked(self, x: float) -> Trial[_Proof]:
         answer = self.search.answer(x, False)
         miss = -log_miss(answer.least, self.search.log_delta)
-        return Trial(_Proof(answer, x) if answer.least.exceeds(self.search.target) else None, miss, again=True)
+        return Trial(_Proof(answer, x) if answer.least.exceeds(self.search.target) else None, miss, WORTH)
 
 
 _Root = tuple[float, float]
