@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from math import ceil, exp, floor, inf, isfinite, log, sqrt
+from math import asinh, ceil, exp, floor, inf, isfinite, log, sinh, sqrt
 from os import PathLike
 from typing import Any, ClassVar, Protocol
 
@@ -138,17 +138,19 @@ _LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
 largest of a quotient of places."""
 _FIRST_SHIFT = 1e-6
 """How far from the root the first proof is tried, relatively, where estimates are close."""
-_ROUNDS_GAP, _DEAR_ROUNDS_GAP = 1e-3, 3e-2
-"""The least width of eps for many rounds, and that which is taken where points cost much."""
+_ROUNDS_GAP, _DEAR_ROUNDS_GAP, _BESIDE_DEAR = 1e-3, 3e-2, 4e-3
+"""The least width of eps for many rounds; that which is taken where points cost much, and that of the other end there."""
 _FEW_POINTS, _WIDEST_GAP, _SHARE_OF_BRACKET, _EPS_PER_LOG = 3e-2, 2e-2, 0.1, 0.05
 """The width of eps at which estimates of many rounds aim, and the largest of ends; the share of a bracket that is left
 to points; and how much of eps, relatively, makes one in the logarithm of delta, about."""
 _NEAR, _FAR, _DELTA_GAP = 2e-3, 3e-2, 1e-3
-"""How near a place is that is corrected, relatively, and how far at most it is then moved; and the width of delta that
-sums over frequencies aim at."""
-_CUTS, _CLOSE = 3, 1e-2
+"""How near a place is that is corrected, relatively, and how far at most it is then moved; and the least width of delta
+that sums over frequencies aim at."""
+_CUTS, _NEAR_ENOUGH = 3, 2e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
-_ROOM = 5e-3
+_CLOSE = 1e-2
+"""Places so near, relatively, show rounding in place of a slope."""
+_ROOM = 1e-2
 """How far from the root ends that are known by certified sums alone are tried first, in the logarithm of delta."""
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
@@ -478,12 +480,11 @@ class _Search:
     accuracy = _ROUGH_ACCURACY
     """How near a root of estimates is sought, relatively."""
 
-    def __init__(self, goal: Query, ends: tuple[float, float], whole: bool, start: float | None = None) -> None:
+    def __init__(self, goal: Query, ends: tuple[float, float], whole: bool) -> None:
         self.target: fmpq = goal.given
         self.log_delta = goal.log_delta
         self.least, self.most = ends
         self.grain = 1.0 if whole else 0.0
-        self._start = start
         self.answer = cache(self._answer)
 
     def _answer(self, x: float, above: bool) -> Answer:
@@ -512,7 +513,10 @@ class _Search:
         With each comes about d log delta / d log x there, without its sign.
         """
         begin = min(max(1.0, 2.0 * self.least), self.most) if rising else _FIRST_USERS
-        place = self._root(self.roughly, rising, begin if self._start is None else self._start, 2.0 if rising else 1.0)
+        if rising and not self.grain and begin < _LARGEST_LOG:  # log delta is about as 1/sinh(eps0/2)^2
+            height = max(self.roughly(begin), _LEAST_LOG_VALUE) / self.log_delta
+            begin = min(max(2.0 * asinh(sqrt(height) * sinh(0.5 * begin)), self.least), self.most)
+        place = self._root(self.roughly, rising, begin, 2.0 if rising else 1.0)
         low = self._root(lambda x: self.estimate(x, False), rising, *place, self.accuracy)
         return self._high(place, low, rising), low
 
@@ -620,9 +624,8 @@ class _ManyRounds(_Search):
         goal: Query,
         ends: tuple[float, float],
         whole: bool,
-        start: float | None = None,
     ) -> None:
-        super().__init__(goal, ends, whole, start)
+        super().__init__(goal, ends, whole)
         self._composed, self._at = cache(composed), at
         self._budget = float(sp.N(at.given, 17))
         self._width = _ROUNDS_GAP
@@ -656,7 +659,8 @@ class _ManyRounds(_Search):
         whole = self._one(x)
         if isinstance(whole, CoordinateSums) or (above and self.is_dear(x)):
             return _DEAR_ROUNDS_GAP
-        return max(self._width, *(found.gap if above else found.gap_below for found, _ in whole.rounds))
+        width = max(self._width, _BESIDE_DEAR) if self.is_dear(x) else self._width
+        return max(width, *(found.gap if above else found.gap_below for found, _ in whole.rounds))
 
     def room(self, slope: float) -> float:
         return max(_ROOM, self._width)
@@ -676,7 +680,8 @@ class _ManyRounds(_Search):
         return log_miss(self._answer(x, above).least, self.log_delta) + self.log_delta
 
     def _answer(self, x: float, above: bool) -> Answer:
-        whole, at, width = self._one(x), self._at.to_gap(_DELTA_GAP), self._gap(x, above)
+        whole, width = self._one(x), self._gap(x, above)
+        at = self._at.to_gap(max(_DELTA_GAP, 0.2 * width))
         if isinstance(whole, Composition):
             return whole.delta_of(at, width, (above,))
         return whole.one_end(at, self.log_delta, width, above)
@@ -766,7 +771,7 @@ class _Side:
             return None
         x = max(failed, key=lambda place: self.outward * place)
         middle = self._admitted(sqrt(x) * sqrt(proved))
-        return None if abs(log(x / proved)) < _CLOSE or middle in (x, proved) else x
+        return None if abs(log(x / proved)) < _NEAR_ENOUGH or middle in (x, proved) else x
 
     def _asked(self, x: float) -> Trial[_Proof]:
         raise NotImplementedError
