@@ -131,8 +131,9 @@ _LEAST_EPS0, _FIRST_USERS = 1e-9, 1e6
 """The least local budget that is tried, and how many users a search begins with: few take longer to evaluate."""
 _ROUGH_ACCURACY, _ACCURACY = 1e-4, 1e-7
 """How near a root is sought, relatively: of bounds that take long or show only where to begin, and of the others."""
-_STEPS, _FIRST_STEP = 12, 0.1
-"""Secant steps before the root is bracketed instead, and the first step of that in the logarithm."""
+_STEPS, _FLAT, _FIRST_STEP = 12, 0.1, 0.1
+"""Secant steps before the root is bracketed instead, as it is where a slope is below that part of what was expected;
+and the first step of that in the logarithm."""
 _LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
 """What keeps numbers finite: the least share of log delta that a value has, the least logarithm of a value, and the
 largest of a quotient of places."""
@@ -485,6 +486,7 @@ class _Search:
         self.log_delta = goal.log_delta
         self.least, self.most = ends
         self.grain = 1.0 if whole else 0.0
+        self.roughly = cache(self.roughly)  # type: ignore[method-assign]
         self.answer = cache(self._answer)
 
     def _answer(self, x: float, above: bool) -> Answer:
@@ -534,7 +536,8 @@ class _Search:
     ) -> _Root:
         sign = 1.0 if rising else -1.0
         curve = cache(lambda x: sign * _bent(max(log_value(x), _LEAST_LOG_VALUE), self.log_delta))
-        return _from(curve, self.least, self.most, start, slope, accuracy, self.grain)
+        admitted: Callable[[float], float] = (lambda x: curve(float(round(x)))) if self.grain else curve
+        return _from(admitted, self.least, self.most, start, slope, accuracy, self.grain)
 
 
 class _OneRound(_Search):
@@ -561,6 +564,8 @@ class _OneRound(_Search):
         self._member: int | None = None
 
     def _high(self, place: _Root, low: _Root, rising: bool) -> _Root:
+        if self.method != self._cheapest and self.method is not None:
+            return self._root(lambda x: self.estimate(x, True), rising, *low, _ACCURACY)
         away = log(low[0] / place[0])
         if abs(away) <= LOOSE or self.method is not None or not self.least < place[0] < self.most:
             return self._root(self.roughly, rising, *place, _ACCURACY)
@@ -587,6 +592,8 @@ class _OneRound(_Search):
     def roughly(self, x: float) -> float:
         n, settings = self.users(x), self._limited()
         ladder = CandidateBounds(self.subject(x), self._cheapest)
+        if self._cheapest is not None and ladder.first.parts[0].estimate_error > 0.0:  # one that takes long
+            ladder, self._cheapest = CandidateBounds(self.subject(x), None), None
         if self._cheapest is None:  # which analyses apply is not asked again
             self._cheapest = ladder.first.parts[0].method
         return ladder.first.ranked(self._level, n, settings)[0].log_estimate(self._level, n, settings)
@@ -823,9 +830,9 @@ def _from(
     Steps below ``grain`` change nothing.
     """
     z, first, last = log(start), log(least), log(most)
-    value = miss(start)
+    value, steep = miss(start), slope
     for _ in range(_STEPS):
-        if not (isfinite(slope) and slope > 0.0):
+        if not (isfinite(slope) and slope > _FLAT * steep >= 0.0):  # beyond a jump no slope says how far to go
             break
         step = -value / slope
         if not first < z + step < last:
@@ -836,7 +843,7 @@ def _from(
         if abs(step) > _CLOSE or not isfinite(there - value):  # nearer slopes are those of rounding
             slope = (there - value) / step
         z, value = z + step, there
-    found = _crossing(miss, least, most, exp(z), _FIRST_STEP, accuracy)
+    found = _crossing(miss, least, most, exp(z), _FIRST_STEP, max(accuracy, 0.5 * grain * exp(-z)))
     aside = found * exp(-_CLOSE if found > least else _CLOSE)
     return found, abs(miss(found) - miss(aside)) / _CLOSE
 
