@@ -249,7 +249,7 @@ def test_very_many_users_have_the_lower_end_of_one_bit(monkeypatch):
     [
         (sa.SubsetSelection(d=5, k=2, eps0=1), {}, "view='messages'"),
         (sa.RandomizedResponse(k=3, eps0=1), {}, "not known to be independent"),
-        (sa.joint([sa.RandomizedResponse(k=2, eps0=1)] * 2, neighbours="one_attribute"), {}, "any two inputs"),
+        (sa.joint([sa.RandomizedResponse(k=2, eps0=1)] * 2, neighbours="one_attribute"), {}, "take neighbours='all'"),
         (sa.UnaryEncoding.oue(D=4, eps0=1), {"method": "blanket"}, "leave them out"),
         (
             sa.UnaryEncoding.oue(D=4, eps0=1),

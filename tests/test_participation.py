@@ -203,31 +203,6 @@ def test_compare_shows_bounds_that_are_triples():
     assert not table.refuted
 
 
-REFUSED = [
-    ({"dropout": 1}, "below 1"),
-    ({"dropout": "-1/5"}, "from 0 to 1"),
-    ({"leaks": "11/10"}, "from 0 to 1"),
-    ({"dropout": "sqrt(1/2)"}, "rational"),
-    ({"compared": "removal"}, "give dropout or arrivals='poisson'"),
-    ({"compared": "removal", "leaks": "1/10"}, "delta is 1"),
-    ({"arrivals": "as the data say"}, "must not depend on the data"),
-    ({"colluders": "those who saw the reports"}, "fixed beforehand"),
-    ({"batches": "by their data"}, "data must not decide"),
-    ({"compared": "default"}, "give default together"),
-    ({"default": "uniform"}, "give default together"),
-    ({"compared": "default", "default": {"0": "1/2"}}, "sum to 1"),
-    ({"compared": "deletion"}, "differ in one report"),
-    ({"arrivals": "poisson", "batches": 10}, "take colluding"),
-    ({"batches": {10: 10}, "colluders": 3}, "victim's batch alone"),
-]
-
-
-@pytest.mark.parametrize(("who", "remedy"), REFUSED)
-def test_refusals(who, remedy):
-    with pytest.raises(SymampError, match=remedy.replace("(", r"\(")):
-        sa.participation(**who)
-
-
 def test_refusals_of_questions():
     lost = sa.participation(dropout="1/5")
     crowd, permuted = (sa.heterogeneous([(5, TEN)], shuffled=x) for x in ("messages", "data"))

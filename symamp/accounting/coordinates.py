@@ -34,6 +34,7 @@ from symamp.randomizers.finite import FiniteMechanism
 from symamp.settings.participation import DRAWN, Participation, Repeatable, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import Rounds
+from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.coordinate_sums import BITS, Held, Range, UnarySums
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import log_of_ball
@@ -229,9 +230,14 @@ def coordinate_sums(mechanism: Any, n: Count, participation: Participation | Non
     Raises SupportMismatchError where the coordinates of a message are not known to be independent given the input: then
     nothing is proved but what holds for whole messages.
     """
+    if isinstance(mechanism, HeterogeneousUsers):
+        differ = Problem("users run different mechanisms")
+        raise SupportMismatchError("view", differ, f"take view={MESSAGES!r}, which holds for sums, too")
     checked_subject(mechanism)
-    is_known = isinstance(mechanism, Unary) or (isinstance(mechanism, Joint) and mechanism.neighbours == "all")
-    if not is_known:
+    if isinstance(mechanism, Joint) and mechanism.neighbours != "all":
+        one = Problem("which of the coordinates differs is not said")
+        raise SupportMismatchError("view", one, "ask about each part by itself, or take neighbours='all'")
+    if not isinstance(mechanism, Unary | Joint):
         told = Problem(f"the coordinates of {mechanism!r} are not known to be independent given the input")
         remedy = f"take view={MESSAGES!r}, which holds for sums, too; a unary encoding; or sa.joint of any two inputs"
         raise SupportMismatchError("view", told, remedy)

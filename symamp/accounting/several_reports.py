@@ -23,7 +23,7 @@ from symamp.certificates.text import At, fraction_text
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError, PrecisionError, Problem, SymampError
+from symamp.errors import ArgumentError, PrecisionError, Problem, SymampError, checked_call
 from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
@@ -329,6 +329,7 @@ def _times(x: Number, y: Number) -> Number:
     return lambda: x() * y()
 
 
+@checked_call
 def several_reports(
     mechanism: Any,
     *,
@@ -361,6 +362,7 @@ def several_reports(
     times = int(reports) if isinstance(reports, int | sp.Integer) and not isinstance(reports, bool) else 0
     if not 1 <= times <= LARGEST_ROUNDS:
         wanted = f"one number for all users, from 1 to {LARGEST_ROUNDS}: how many there are must not depend on values"
+        wanted += ", so let all users send the most"
         raise ArgumentError("reports", reports, wanted)
     if not isinstance(seen, str) or seen not in SEEN:
         raise ArgumentError("seen", seen, f"one of {', '.join(map(repr, SEEN))}")

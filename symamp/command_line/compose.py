@@ -37,7 +37,12 @@ from symamp.command_line.words import mentioned
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.reading import asked, budget
 
-_OWN = ("n", "rounds", "method", "sampled_from", "participation", "view")
+_UNSAID: dict[str, Any] = {
+    **dict.fromkeys(("n", "method", "sampled_from", "participation")),
+    "rounds": "1",
+    "view": MESSAGES,
+}
+"""What is said about the rounds of a mechanism, and what counts where it is left out."""
 
 
 class RoundsCommand(MechanismCommand):
@@ -72,15 +77,14 @@ def _rounds(table: dict[str, Any], folder: Path) -> Composition:
     if "n" not in table or "rounds" not in table:
         missing = Problem(f"missing key {'n' if 'n' not in table else 'rounds'!r}")
         raise FormatError("round", missing, "give n, rounds, and one of mechanism and file")
-    found = listed_member(table, folder, "mechanism", _OWN)
-    method, drawn, taking = (table.get(key) for key in ("method", "sampled_from", "participation"))
-    return _composition(found, table["n"], table["rounds"], method, drawn, taking, table.get("view", MESSAGES))
+    found = listed_member(table, folder, "mechanism", tuple(_UNSAID))
+    return _composition(found, **{key: table.get(key, unsaid) for key, unsaid in _UNSAID.items()})
 
 
 def _composition(
-    found: Any, n: Any, count: Any, method: str | None, sampled_from: Any, participation: Any, view: str
+    found: Any, n: Any, rounds: Any, method: str | None, sampled_from: Any, participation: Any, view: str
 ) -> Composition:
-    taking, times = read_participation(participation), whole_number(count)
+    taking, times = read_participation(participation), whole_number(rounds)
     is_by_coordinates(view, taking, (method, sampled_from))
     one = profile(found, n=n, method=method, participation=taking, view=view)
     if sampled_from is None or isinstance(one, CoordinateSums):
@@ -92,19 +96,10 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of all three commands; ``whole`` and ``gap`` are what they say about the rounds."""
 
     @wraps(command)
-    def with_rounds(
-        found: Any,
-        n: str | None,
-        rounds: str,
-        method: str | None,
-        sampled_from: str | None,
-        participation: str | None,
-        view: str,
-        gap: str | None,
-        **others: Any,
-    ) -> None:
+    def with_rounds(found: Any, gap: str | None, **others: Any) -> None:
         width = None if gap is None else read_gap(gap, "1e-5")
-        command(whole=_all(found, n, rounds, method, sampled_from, participation, view), gap=width, **others)
+        given = {key: others.pop(key) for key in _UNSAID}
+        command(whole=_all(found, given), gap=width, **others)
 
     options = together(
         click.option("--n", metavar="NUMBER", help="Number of users in a round, such as 1e6."),
@@ -121,23 +116,15 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
     return options(with_rounds)
 
 
-def _all(
-    found: Any,
-    n: str | None,
-    rounds: str,
-    method: str | None,
-    sampled_from: str | None,
-    participation: str | None,
-    view: str,
-) -> Composition:
+def _all(found: Any, given: dict[str, Any]) -> Composition:
     if isinstance(found, Composition):
-        if (rounds, view) != ("1", MESSAGES) or any(x is not None for x in (n, method, sampled_from, participation)):
-            given = Problem("the file already says n, rounds, method, sampled_from, participation and view")
-            raise ArgumentError("options", given, "leave these options out")
+        if given != _UNSAID:
+            told = Problem(f"the file already says {', '.join(key for key in _UNSAID if key != 'view')} and view")
+            raise ArgumentError("options", told, "leave these options out")
         return found
-    if n is None:
+    if given["n"] is None:
         raise ArgumentError("option --n", Problem("missing"), "give the number of users")
-    return _composition(found, n, rounds, method, sampled_from, participation, view)
+    return _composition(found, **given)
 
 
 @click.command(cls=RoundsCommand)

@@ -66,6 +66,8 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
     """
     if words is None:
         return None
+    if not isinstance(words, str | dict):
+        raise ArgumentError("participation", words, "words such as dropout=1/5,leaks=1/10, or a table of them")
     given: dict[str, Any] = {}
     for key, equals, value in (
         ((w.strip(), "=", v) for w, v in words.items())
@@ -81,8 +83,8 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
     if "victim_drops" in given:
         known = {"yes": True, "no": False, True: True, False: False}
         given["victim_drops"] = known.get(given["victim_drops"], given["victim_drops"])
-    if ":" in str(given.get("batches", "")):
-        given["batches"] = dict(batch.split(":", 1) for batch in given["batches"].split(";"))
+    if isinstance(batches := given.get("batches"), str) and ":" in batches:
+        given["batches"] = {size: count for size, _, count in (batch.partition(":") for batch in batches.split(";"))}
     return made_participation(**given)
 
 
@@ -239,13 +241,19 @@ def listed_member(table: Any, folder: Path, named_by: str, own: Collection[str] 
 
 def read_toml(file: Path) -> dict[str, Any]:
     """Return what a TOML file holds, with numbers as they are written; FormatError for anything else."""
-    accepted = "an existing TOML file of at most 1 MiB"
     try:
-        if file.is_file() and file.stat().st_size <= _MOST_BYTES:
-            return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
-    except (OSError, ValueError) as error:
-        accepted += f" ({error})"
-    raise FormatError("file", str(file), accepted)
+        if not file.is_file():
+            raise FormatError("file", Problem(f"there is no file {file}"), "give the path of an existing TOML file")
+        if file.stat().st_size > _MOST_BYTES:
+            raise FormatError("file", Problem(f"{file} is too large"), "give a file of at most 1 MiB")
+        return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
+    except OSError as error:
+        raise FormatError("file", Problem(f"{file} cannot be read: {error.strerror}"), "name another file") from None
+    except UnicodeDecodeError as error:
+        told = Problem(f"byte {error.start} of {file} is not UTF-8")
+        raise FormatError("file", told, "save it in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError("file", Problem(f"{file} is no TOML: {error}"), "correct it there") from None
 
 
 # ------------- A command about a mechanism: the parameters of the family named, or of the file given, are options of it

@@ -22,7 +22,7 @@ from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import log_above
-from symamp.errors import ArgumentError, ContradictionError, Problem, shown
+from symamp.errors import ArgumentError, ContradictionError, Problem, checked_call, shown
 from symamp.formulas.order import sign
 from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
@@ -131,16 +131,16 @@ _LEAST_EPS0, _FIRST_USERS = 1e-9, 1e6
 """The least local budget that is tried, and how many users a search begins with: few take longer to evaluate."""
 _ROUGH_ACCURACY, _ACCURACY = 1e-4, 1e-7
 """How near a root is sought, relatively: of bounds that take long or show only where to begin, and of the others."""
-_STEPS, _FLAT, _FIRST_STEP = 12, 0.1, 0.1
-"""Secant steps before the root is bracketed instead, as it is where a slope is below that part of what was expected;
-and the first step of that in the logarithm."""
+_STEPS, _FLAT, _JUMP, _FIRST_STEP = 12, 0.1, 2.0, 0.1
+"""Secant steps before the root is bracketed instead, as it is where a slope is below that part of what was expected, or
+a step ends so many times as far on the other side; and the first step of that in the logarithm."""
 _LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
 """What keeps numbers finite: the least share of log delta that a value has, the least logarithm of a value, and the
 largest of a quotient of places."""
 _FIRST_SHIFT = 1e-6
 """How far from the root the first proof is tried, relatively, where estimates are close."""
 _ROUNDS_GAP, _DEAR_ROUNDS_GAP, _BESIDE_DEAR = 1e-3, 3e-2, 4e-3
-"""The least width of eps for many rounds; that which is taken where points cost much, and that of the other end there."""
+"""The least width of eps for many rounds; what is taken where points cost much, and for the other end there."""
 _FEW_POINTS, _WIDEST_GAP, _SHARE_OF_BRACKET, _EPS_PER_LOG = 3e-2, 2e-2, 0.1, 0.05
 """The width of eps at which estimates of many rounds aim, and the largest of ends; the share of a bracket that is left
 to points; and how much of eps, relatively, makes one in the logarithm of delta, about."""
@@ -157,6 +157,7 @@ _FEWER_USERS = "removing a user leaves a report that the larger data set can be 
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 
 
+@checked_call
 @undisturbed()
 def largest_eps0(
     family: Subject | HeterogeneousUsers,
@@ -199,8 +200,10 @@ def largest_eps0(
     fixed = Fixed.of(method, participation, rounds, sampled_from, view)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
-        given = Problem(f"{shown(family)} with {', '.join(free) or 'nothing'} free")
-        raise ArgumentError("family", given, "a family with eps0 free and all other parameters fixed")
+        given = f"{family.__name__} is a class" if isinstance(family, type) else shown(family)
+        given = given if isinstance(family, type) else f"{given} has {', '.join(free) or 'nothing'} free"
+        accepted = "give a family with eps0 free and all other parameters fixed, such as sa.RandomizedResponse(k=10)"
+        raise ArgumentError("family", Problem(given), accepted)
     member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731
     if isinstance(family, HeterogeneousUsers):
         fixed.refuse_for_users_who_differ(n)
@@ -236,6 +239,7 @@ def largest_eps0(
     return Inverse("eps0", _named(family, taking), asked, lower, upper, safe, unsafe, reason)
 
 
+@checked_call
 @undisturbed()
 def least_n(
     mechanism: Subject | HeterogeneousUsers,
@@ -303,6 +307,7 @@ class _HasRounds(Protocol):
         """Return so many rounds."""
 
 
+@checked_call
 @undisturbed()
 def most_rounds(
     mechanism: Subject | _HasRounds | Composition,
@@ -840,6 +845,9 @@ def _from(
         if abs(step) <= max(accuracy, grain * exp(-z)):
             return exp(z + step), slope
         there = miss(exp(z + step))
+        if value * there < 0.0 and abs(there) > _JUMP * abs(value):
+            found = exp(_between(miss, (z, value), (z + step, there), max(accuracy, 0.5 * grain * exp(-z))))
+            return found, abs(there - value) / abs(step)
         if abs(step) > _CLOSE or not isfinite(there - value):  # nearer slopes are those of rounding
             slope = (there - value) / step
         z, value = z + step, there
@@ -857,10 +865,7 @@ def _crossing(
     """
     x = min(max(start, least), most)
 
-    @cache
-    def at(z: float) -> float:
-        return miss(exp(z))
-
+    at = cache(lambda z: miss(exp(z)))
     low = high = log(x)
     first, last = log(least), log(most)
     value = at(low)
@@ -877,4 +882,13 @@ def _crossing(
                 return least
             low, high, step = max(low - step, first), low, 2.0 * step
             value = at(low)
-    return exp(brentq(at, low, high, xtol=accuracy, rtol=1e-12))
+    return exp(_between(miss, (low, at(low)), (high, at(high)), accuracy))
+
+
+def _between(
+    miss: Callable[[float], float], start: tuple[float, float], end: tuple[float, float], accuracy: float
+) -> float:
+    """Return the logarithm of a root between two of which the values are known, one of either sign."""
+    known = dict((start, end))
+    at = cache(lambda z: known[z] if z in known else miss(exp(z)))
+    return brentq(at, *sorted(known), xtol=accuracy, rtol=1e-12)

@@ -18,7 +18,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition, LawTriple
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError, checked_call
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter
@@ -251,6 +251,7 @@ class Participation:
                 yield name, repr(value) if isinstance(value, str) else str(listed)
 
 
+@checked_call
 def participation(
     *,
     dropout: Real = 0,
@@ -364,7 +365,7 @@ def _check_word(name: str, word: object, known: tuple[str, ...], why: str) -> No
 
 
 def _probability(value: object, name: str) -> sp.Rational:
-    accepted = "a rational number from 0 to 1"
+    accepted = "a rational number from 0 to 1, the same whatever users hold and send"
     found = exact_number(value, name, accepted=accepted)
     if not found.is_Rational or sign(found) < 0 or sign(1 - found) < 0:
         raise ArgumentError(name, value, accepted)
@@ -385,11 +386,11 @@ def _default_of(given: object) -> str | tuple[tuple[str, sp.Rational], ...] | No
 def _batches_of(given: object) -> int | str | tuple[tuple[int, int], ...] | None:
     if given is None or given == DRAWN:
         return None if given is None else DRAWN
-    if isinstance(given, Mapping):
-        if not 0 < len(given) <= _MOST_BATCHES:
-            raise ArgumentError("batches", f"{len(given)} sizes", f"from 1 to {_MOST_BATCHES} sizes")
-        return tuple(sorted((users(size), users(count)) for size, count in given.items()))
+    if isinstance(given, Mapping) and not 0 < len(given) <= _MOST_BATCHES:
+        raise ArgumentError("batches", f"{len(given)} sizes", f"from 1 to {_MOST_BATCHES} sizes")
     try:
+        if isinstance(given, Mapping):
+            return tuple(sorted((users(size), users(count)) for size, count in given.items()))
         return users(given)
     except SymampError:
         wanted = "the users of the victim's batch, {users: number of batches}, or 'drawn'; data must not decide them"

@@ -169,10 +169,11 @@ class Lognormal:
     def _rule(self, wanted: float, a: float, growth: float, edge: float, decay: float) -> _Rule:
         """Return the rule whose error is about e^-wanted, from the strip of half width a.
 
-        Integrands are at its edges at most phi at ``edge`` but for growth, and fall as e^(-decay L) themselves.
+        Integrands are at its edges at most phi at ``edge`` but for growth, and fall as e^(-decay L) themselves. Steps
+        are at most 2: then weights of nodes sum to at most 2.
         """
         s, room = float(self.sigma().mid()), wanted + growth + 3.0
-        h = 2.0 * pi * a / max(room + self._rough_bound(edge), a)
+        h = 2.0 * pi * a / max(room + self._rough_bound(edge), pi * a)
         reach = ceil(sqrt(2.0 * room) / h) + 1
         last = ceil((s * log(room / decay) + 0.5 / s) / h) + 1
         return _Rule(h, -reach, max(min(last, reach), 1 - reach))
