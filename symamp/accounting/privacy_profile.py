@@ -138,7 +138,8 @@ class Profile(one_round.Profile, RoundProfile):
 
     What is derived (classes of pairs, laws, data sets for the lower bound) is derived at the first question and kept.
     ``method`` is None for the least of all proved upper bounds, else the name of one analysis. Many rounds need a
-    curve: bounds that cost much at each point ("all_data_sets") take part where they lower eps by 2% or more.
+    curve: bounds that cost much at each point ("all_data_sets", "interval") take part where they lower eps by 2% or
+    more.
 
     >>> import symamp as sa
     >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
