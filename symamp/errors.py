@@ -12,11 +12,17 @@ ArgumentError | k | 1 | an integer k >= 2
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
+from typing import ParamSpec, TypeVar
 
 _SHOWN = 200  # characters of a value
 _PARTS = 1000  # of a formula that is printed
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 class Problem(str):
@@ -96,6 +102,10 @@ class ArgumentError(SymampError):
     """A number or option out of its range: eps0 <= 0, n < 1, delta outside (0, 1), not finite, unknown method."""
 
 
+class CallError(SymampError, TypeError):
+    """A call that leaves an argument out, or gives one that the function does not take."""
+
+
 class ExpressionError(SymampError):
     """An expression outside the whitelist, too large, too deep, or with an undeclared symbol."""
 
@@ -134,6 +144,42 @@ class PrecisionError(SymampError):
 
 class VerificationError(SymampError):
     """A derived formula that differs from the explicit table of the same mechanism."""
+
+
+def checked_call(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """Return the function, which raises CallError where its arguments do not fit its signature.
+
+    >>> @checked_call
+    ... def epsilon(mechanism, *, n, delta): ...
+    >>> epsilon(1, n=10, delt=1)
+    Traceback (most recent call last):
+    ...
+    symamp.errors.CallError: epsilon: missing a required argument: 'delta'; it takes mechanism, and by name n, delta; \
+did you mean delta?
+    """
+
+    @wraps(function)
+    def checked(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        try:
+            return function(*given, **named)
+        except TypeError:
+            try:
+                signature(function).bind(*given, **named)
+            except TypeError as misfit:
+                wrong = str(misfit)
+            else:
+                raise
+        taken = [p for p in signature(function).parameters.values() if p.name != "self"]
+        names = [p.name for p in taken if p.kind is p.KEYWORD_ONLY]
+        places = ", ".join(p.name for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+        accepted = places + ", and " * bool(places and names) + f"by name {', '.join(names)}" * bool(names)
+        unknown = [name for name in named if name not in signature(function).parameters]
+        meant = [near for name in unknown for near in get_close_matches(name, names, 1, 0.7)]
+        asked = f"; did you mean {meant[0]}?" if meant else ""
+        called = function.__qualname__.removesuffix(".__init__")
+        raise CallError(called, Problem(wrong), f"it takes {accepted or 'nothing'}{asked}")
+
+    return checked
 
 
 class ContradictionError(RuntimeError):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from inspect import isfunction
+from typing import Any
+
+from symamp.errors import checked_call
 
 
 class PublicNames:
     """A base class: ``dir`` leaves out the names that a class lists in ``_internal_names``, for itself and below.
 
-    Such names can be called as before, and are documented for those who describe a mechanism or a bound.
+    Such names can be called as before, and are documented for those who describe a mechanism or a bound. All other
+    methods, and ``__init__``, refuse arguments that they do not take by CallError.
 
     >>> class Mechanism(PublicNames):
     ...     _internal_names = "fingerprint"
@@ -19,6 +24,17 @@ class PublicNames:
 
     _internal_names: str = ""
 
+    def __init_subclass__(cls, **words: Any) -> None:
+        super().__init_subclass__(**words)
+        internal = _internal(cls)
+        for name, found in list(vars(cls).items()):
+            if isfunction(found) and (name == "__init__" or not (name.startswith("_") or name in internal)):
+                setattr(cls, name, checked_call(found))
+
     def __dir__(self) -> Iterable[str]:
-        internal = {name for c in type(self).__mro__ for name in vars(c).get("_internal_names", "").split()}
+        internal = _internal(type(self))
         return [name for name in super().__dir__() if name not in internal]
+
+
+def _internal(kind: type) -> set[str]:
+    return {name for c in kind.__mro__ for name in vars(c).get("_internal_names", "").split()}

@@ -3,17 +3,18 @@
 import pickle
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, permutations, product
-from math import erfc, exp, factorial, log, log1p, prod, sinh, sqrt
+from math import erfc, exp, factorial, log, log1p, pi, prod, sinh, sqrt
 
 import numpy as np
 import pytest
 import sympy as sp
-from flint import arb
+from flint import arb, fmpq
 
 import symamp as sa
 from symamp.bounds.interval import NoiseInterval
 from symamp.bounds.noise_table import NoiseTable, grid_of, shape_of
 from symamp.laws.law import Level
+from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Z
 from symamp.sums.divergence import Settings
@@ -416,3 +417,44 @@ def test_where_the_bound_is_useless_another_one_is_taken():
     """eps0 = 8: an estimate of the bound above 1, too large for doubles, is no reason to fail."""
     answer = sa.epsilon(sa.Laplace(eps0=8), n=10**4, delta=1e-6)
     assert 2.67 < answer.lower < answer.upper < 3.25
+
+
+# ---------------------------------------------------------------------------------------------------------- Many rounds
+
+
+def composed(curve, count, step, cells, eps):
+    """Return D of many rounds, each with two curves of D, one for each order: losses in cells are convolved."""
+    right, left = ([curve(order, i * step) for i in range(cells + 1)] for order in (0, 1))
+    levels = np.exp(step * np.arange(-cells, cells + 1))
+    values = np.array([1.0 - exp(-i * step) + left[i] * exp(-i * step) for i in range(cells, 0, -1)] + right)
+    slopes = np.concatenate([[-1.0], np.diff(values) / np.diff(levels), [0.0]])
+    law = once = np.diff(slopes) * levels
+    for _ in range(count - 1):
+        law = np.convolve(law, once)
+    losses = step * np.arange(-count * cells, count * cells + 1)
+    return float(law @ np.maximum(1.0 - np.exp(eps - losses), 0.0))
+
+
+def test_points_of_many_rounds_are_those_of_the_bound():
+    found = sa.profile(sa.Laplace(eps0=1), n=1000).round
+    levels = [1 + fmpq(k, 100) for k in (3, 8)]
+    assert [e.part.method for level in levels for e in found.evidence(level)] == ["interval"] * 2
+    for level, point in zip(levels, found.above(levels, limits=Limits()), strict=True):
+        eps = log(float(level.p) / float(level.q))
+        worst = max(constant_data_set(below_laplace, 1, (0.0, b), 0.0, 1000, eps, bins=200) for b in (0.95, 1.0))
+        assert worst < float(point.high.p) / float(point.high.q) < 1.12 * worst
+
+
+@pytest.mark.slow
+def test_many_rounds_are_above_those_of_data_sets():
+    """Three rounds: the blanket leaves more than twice as much."""
+    n, eps = 1000, 0.152
+
+    def curve(order, eps):
+        return constant_data_set(below_laplace, 1, ((0.0, 1.0), (1.0, 0.0))[order], 0.0, n, eps, bins=200)
+
+    deviation = curve(0, 0.0) * sqrt(2.0 * pi)
+    worst = composed(curve, 3, 0.1 * deviation, 70, eps)
+    answer = sa.profile(sa.Laplace(eps0=1), n=n).rounds(3).delta(eps)
+    assert answer.lower < worst
+    assert worst * 0.995 < answer.upper < 1.25 * worst

@@ -180,6 +180,19 @@ def test_only_an_upper_bound():
     assert strictly_positive(4 - x.symbol, [x])
 
 
+def test_roots_in_a_denominator_leave_signs_of_terms():
+    root = sp.sqrt(q + 1)
+    shares = (q * t / (2 * q * t + root), root / (root + t - 1), -1 / (q + root))
+    assert [sign(x, (EPS0, Q)) for x in shares] == [1, 1, -1]
+    assert strictly_positive(shares[0], (EPS0, Q))
+    vanishes = sp.sqrt(K.symbol - 2) / (1 + root)
+    assert sign(vanishes, (K, Q)) == 1
+    assert not strictly_positive(vanishes, (K, Q))
+    for open_ in (sp.sqrt(q) - sp.sqrt(1 - q), 1 / (sp.sqrt(q) - sp.sqrt(1 - q)), q * (sp.sqrt(q) - R(1, 2))):
+        with pytest.raises(UndecidedOrderError):
+            sign(open_, (Q,))
+
+
 def test_strictness_of_powers():
     assert strictly_positive((s + 1) ** (-d), ALL)
     assert strictly_positive(2**d - 3, ALL)

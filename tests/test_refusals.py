@@ -1,7 +1,10 @@
 """What is too large, unknown or nobody's business is refused at once, whatever the mechanism; and progress is told."""
 
+import inspect
 import io
 import json
+import pickle
+import re
 from math import inf
 
 import pytest
@@ -143,3 +146,72 @@ def test_the_table_of_ten_thousand_attributes_is_refused_at_once():
     """Its number of inputs has more digits than Python prints."""
     with pytest.raises(sa.errors.FormatError, match="got 10\\^18 or more inputs"):
         sa.joint([sa.SubsetSelection(d=6, k=2, eps0=1)] * 10**4).table()
+
+
+PROFILE = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=10)
+CALLED = {name: getattr(sa, name) for name in sa.__all__ if inspect.isroutine(getattr(sa, name))}
+CALLED |= {name: kind for name, kind in vars(sa).items() if name in sa.families.__all__}
+CALLED |= {f"profile.{name}": getattr(PROFILE, name) for name in ("epsilon", "curve", "rounds", "risk")}
+CALLED |= {"FiniteMechanism": sa.FiniteMechanism, "at": sa.RandomizedResponse().at, "poisson": sa.training.poisson}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_call_that_does_not_fit_is_refused_with_what_is_taken(name):
+    with pytest.raises(sa.errors.SymampError, match=r"it takes|expected one of") as refused:
+        CALLED[name](nonsense=1)
+    assert isinstance(refused.value, TypeError) or name == "at"
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert (type(again), str(again)) == (type(refused.value), str(refused.value))
+
+
+def test_a_type_error_of_the_work_itself_is_not_taken_for_a_misfit():
+    @sa.errors.checked_call
+    def work(x):
+        return x + 1
+
+    with pytest.raises(TypeError, match="concatenate") as raised:
+        work("a")
+    assert not isinstance(raised.value, sa.errors.SymampError)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda x: PROFILE.curve(eps=x),
+        lambda x: PROFILE.risk(rates=x),
+        lambda x: sa.compose(x),
+        lambda x: sa.from_privacy_profile(x),
+        lambda x: sa.compare(sa.RandomizedResponse(k=2, eps0=1), n=10, delta="1e-3", names=x),
+        lambda x: sa.training.TableStep(x),
+    ],
+)
+@pytest.mark.parametrize("given", [3, b"x", object()])
+def test_what_is_no_list_is_refused(ask, given):
+    with pytest.raises(sa.errors.ArgumentError, match="expected a list of"):
+        ask(given)
+
+
+TABLE = {"format": "symamp-mechanism", "version": 1, "name": "t", "inputs": ["a", "b"], "messages": ["0"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "it is empty; write a JSON object"),
+        ("[", "no JSON: Expecting value in line 1, column 2; "),
+        (json.dumps(TABLE | {"inputs": ["a", "a"], "table": {"a": {"0": 1}}}), "inputs: 'a' occurs twice; "),
+        (json.dumps(TABLE | {"table": {"a": {"0": 1}}}), "table: input 'b' has no row; "),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(text, told, tmp_path):
+    file = tmp_path / "mechanism.json"
+    file.write_text(text)
+    with pytest.raises(sa.errors.FormatError, match=re.escape(told)):
+        sa.load_mechanism(file)
+
+
+def test_a_keyword_of_python_is_no_name_of_a_parameter():
+    with pytest.raises(sa.errors.ArgumentError, match=r"no keyword of Python, such as lam"):
+        sa.Parameter("lambda")
+    with pytest.raises(sa.errors.ExpressionError, match="another name: lambda is a keyword"):
+        sa.FiniteMechanism({"a": {"0": "lambda", "1": "1 - lambda"}, "b": {"0": 1}})

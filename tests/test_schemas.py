@@ -44,9 +44,19 @@ EXAMPLES["certificate"] = [
 ]
 
 
+def training(**given):
+    return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=2), **given)
+
+
+EXAMPLES["training_certificate"] = [
+    training(steps=20).delta("1/10").certificate(),
+    training(steps=2, selected=2).delta(1, gap="1/10").certificate(),
+]
+
+
 def test_the_names():
-    assert schema_names() == ("certificate", "combined", "family", "mechanism")
-    with pytest.raises(ArgumentError, match="certificate, combined, family, mechanism"):
+    assert schema_names() == ("certificate", "combined", "family", "mechanism", "training_certificate")
+    with pytest.raises(ArgumentError, match="certificate, combined, family, mechanism, training_certificate"):
         schema_text("../errors")
 
 
@@ -110,10 +120,12 @@ def test_mutations_are_judged_alike_by_another_validator(name):
     assert set(verdicts) == {True, False}
 
 
-@pytest.mark.parametrize("example", some([3, 4, 1], 1))
+@pytest.mark.parametrize("example", some([3, 4, 1, "training", "epochs of training"], 1))
 def test_what_the_schema_of_certificates_refuses_the_verifier_refuses(example):
-    other = jsonschema.Draft7Validator(SCHEMAS["certificate"])
-    refused = [m for m in mutations(EXAMPLES["certificate"][example]) if not other.is_valid(m)]
+    of_training = {"training": 0, "epochs of training": 1}
+    name = "training_certificate" if example in of_training else "certificate"
+    other, document = jsonschema.Draft7Validator(SCHEMAS[name]), EXAMPLES[name][of_training.get(example, example)]
+    refused = [m for m in mutations(document) if not other.is_valid(m)]
     assert len(refused) > 100
     for document in refused:
         assert verifier.verify(json.dumps(document)).status != "valid"

@@ -16,6 +16,7 @@ from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.one_sided import BentLine, BentPlan, Line, Lognormal, Plan
 from symamp.training.rounds import Allocation, Maximum
+from symamp.verifier import verify
 from tests.oracle import training as oracle
 from tests.sampled import some
 
@@ -543,11 +544,23 @@ def test_events_and_distributions_of_dp_accounting():
         sa.training.from_dp_event(events.LaplaceDpEvent(1.0))
 
 
-def test_the_command(monkeypatch, capsys):
+def test_the_command(monkeypatch, capsys, tmp_path):
     words = ["--sigma", "1", "--steps", "1", "--rate", "1/4", "--eps", "1"]
-    code, out, _ = run(monkeypatch, capsys, "training", "poisson", *words)
+    file = tmp_path / "c.json"
+    code, out, _ = run(monkeypatch, capsys, "training", "poisson", *words, "--certificate", str(file))
     assert code == 0
     assert "larger: remove" in out
+    assert verify(file.read_text()).status == "valid"
     code, _, err = run(monkeypatch, capsys, "training", "shuffled", *words)
     assert code == 2
     assert "--rate" in err
+    code, out, _ = run(monkeypatch, capsys, "training", "allocation", "--steps", "1", "--eps", "1", "--delta", "1e-2")
+    assert code == 0
+    low, high = map(float, out.split("(")[1].split("]")[0].split(","))
+    assert low < high < 1.003 * low
+    mu = [1 / low, 1 / high]
+    deltas = [norm.cdf(-1 / x + x / 2) - np.e * norm.cdf(-1 / x - x / 2) for x in mu]
+    assert deltas[1] <= 1e-2 < deltas[0]
+    code, _, err = run(monkeypatch, capsys, "training", "allocation", "--steps", "1", "--eps", "1")
+    assert code == 2
+    assert "--sigma" in err

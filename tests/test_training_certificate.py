@@ -90,8 +90,83 @@ def test_what_was_changed_is_refused_or_true(honest, seed):
         assert float(upper.p) / float(upper.q) >= TRUTH["remove"] * (1 - 1e-12)
 
 
+# ----------------------------------------------------------------------------------------- Many rounds, and replacement
+
+
+SAMPLED = {"remove": 2.12451517, "add": 1.58908776}
+"""Of Poisson sampling: sigma = 1, a thousand steps, each at the rate 1/100, delta = 1e-6, computed independently."""
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    noise = sa.training.GaussianStep(sigma=1)
+    return sa.training.poisson(noise=noise, steps=1000, rate="1/100").epsilon("1e-6", gap=5e-2).certificate()
+
+
+def test_poisson_sampling(sampled):
+    verdict = verify(json.dumps(sampled))
+    assert verdict.status == "valid"
+    assert "1000 Poisson sampled steps at the rate 1/100" in verdict.reason
+    lower, upper = (fraction(sampled["claim"][x]) for x in ("lower", "upper"))
+    assert lower <= SAMPLED["remove"] <= upper < 1.2 * lower
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_was_changed_of_many_rounds_is_refused_or_true(sampled, seed):
+    rng, data = Random(seed), copy.deepcopy(sampled)
+    points, kind = data["points"], ("upper", "lower", "training", "high", "low", "place", "plan", "direction")[seed % 8]
+    if kind in ("upper", "lower"):
+        data["claim"][kind] = f"({data['claim'][kind]})*{100 + (5 if kind == 'lower' else -5)}/100"
+    elif kind == "training":
+        data["training"] |= rng.choice([{"sigma": "99/100"}, {"steps": 1001}, {"epochs": 2}, {"rate": "1/99"}])
+    elif kind in ("high", "low"):
+        point = rng.choice([p for p in points if p["low"] != "0" and fraction(p["high"]) < 1])
+        point[kind] = f"({point[kind]})*{'1001' if kind == 'low' else '999'}/1000"
+    elif kind == "place":
+        curve = data["above"]["remove"]["curves"][0]
+        curve["right"][0], curve["left"][0] = curve["left"][0], curve["right"][0]
+    elif kind == "plan":
+        data["above"]["remove"]["plan"]["W"] = f"({data['above']['remove']['plan']['W']})*{rng.randrange(20, 95)}/100"
+    else:
+        rng.choice(points)["direction"] = rng.choice(["add", "replace"])
+    verdict = verify(json.dumps(data))
+    if verdict.status == "valid":
+        assert kind == "plan" or data == sampled
+        assert fraction(data["claim"]["lower"]) <= SAMPLED["remove"] <= fraction(data["claim"]["upper"])
+    else:
+        assert verdict.error in ("Invalid", "Malformed", "CrossedEnds")
+
+
+def fraction(text):
+    p, _, q = text.partition("/")
+    return int(p) / int(q or 1)
+
+
 @pytest.mark.slow
+def test_several_steps_are_proved_from_above_alone():
+    answer = training(2, 4, selected=2).delta("1/10", gap=5e-2)
+    data = answer.certificate()
+    assert judged(data) == "valid"
+    assert data["claim"]["lower"] == "0"
+    assert data["below"] is None
+    data["claim"]["lower"] = "1/1000000"
+    assert judged(data) == "invalid"
+    assert [c["steps"] for c in data["above"]["add"]["curves"]] == [2]
+
+
+@pytest.mark.slow
+def test_epochs_have_certificates():
+    answer = training(epochs=2).epsilon("1e-6", gap=3e-3)
+    data = answer.certificate()
+    assert judged(data) == "valid"
+    assert fraction(data["claim"]["lower"]) <= 0.23793856328 <= fraction(data["claim"]["upper"]) < 0.2389
+    data["training"]["epochs"] = 3
+    assert judged(data) == "invalid"
+
+
 def test_what_has_none():
-    for other in (training(epochs=2), training(steps=100, neighbours="replace"), training(steps=1)):
+    shuffled = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=1), steps=10)
+    table = sa.training.random_allocation(noise=sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")]), steps=2)
+    for answer in (shuffled.epsilon("1e-4", effort="quick"), table.delta("1/10")):
         with pytest.raises(ArgumentError, match="certificate"):
-            other.epsilon("1e-4", gap=1e-1).certificate()
+            answer.certificate()

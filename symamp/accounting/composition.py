@@ -31,7 +31,7 @@ from symamp.accounting.tradeoff import TradeOff, composed_above, trade_off
 from symamp.certificates.text import exact_double, expression_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.reading import Real, failure_probability
+from symamp.numbers.reading import Real, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
@@ -97,10 +97,10 @@ class Composition(PublicNames):
         answer says so (``gap_limited_by``). Without a ``gap`` it is 3e-4; up to 1e-3 for at most a thousand users, and
         1e-3 to 5e-3 for noise with a density, where it is about a fiftieth of the bracket of one round; and 1e-2 (8e-4
         from below) where the upper end is from bounds that cost much at each of the points ("all_data_sets",
-        "two_messages"), which stand in for the others where they take 2% or more off eps, and for noise without a
-        local budget. Each end has as many points as the ``effort`` allows ("quick", "default", "thorough"): where large
-        budgets, few users or bounds over all data sets make points dear, "thorough" may be some percent narrower: then
-        ``limited`` is True.
+        "interval", "two_messages"), which stand in for the others where they take 2% or more off eps, and for noise
+        without a local budget. Each end has as many points as the ``effort`` allows ("quick", "default", "thorough"):
+        where large budgets, few users or bounds over all data sets make points dear, "thorough" may be some percent
+        narrower: then ``limited`` is True.
 
         Raises ArgumentError for arguments out of range.
 
@@ -219,7 +219,7 @@ class Composition(PublicNames):
     @undisturbed()
     def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid; neighbouring ones share their points."""
-        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in eps))
+        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
 
     def plot(self, eps: Iterable[object], ax: Any = None) -> Any:
         """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""

@@ -21,7 +21,7 @@ from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.optional import optional
 from symamp.numbers.rationals import Vertex, fmpq_of
-from symamp.numbers.reading import budget, exact_number, failure_probability
+from symamp.numbers.reading import budget, exact_number, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.sums.inversion import log_of
 
@@ -79,9 +79,15 @@ def given_round(values: Iterable[tuple[fmpq, fmpq]], text: str) -> GivenRound:
     return GivenRound(points, text)
 
 
+_PAIRS = "pairs (eps, delta), such as [(0, '1e-2'), ('0.1', '1e-6')]"
+
+
 def points_of_profile(points: Iterable[tuple[object, object]]) -> list[tuple[fmpq, fmpq]]:
     """Return (E, delta) for pairs (eps, delta); e^eps is rounded up, where the bound holds all the more."""
-    return [(_exponential(budget(eps)), _bound(delta)) for eps, delta in points]
+    pairs = [listed(point, "points", _PAIRS) for point in listed(points, "points", _PAIRS)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ArgumentError("points", pairs, f"a list of {_PAIRS}")
+    return [(_exponential(budget(eps)), _bound(delta)) for eps, delta in pairs]
 
 
 def _exponential(eps: sp.Expr) -> fmpq:
@@ -133,7 +139,7 @@ def loss_distribution(rounds: RoundPairs, interval: float | None, delta: object)
     Raises ImportError without the package.
     """
     pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
-    step = interval or min(r.deviation for r, _ in rounds.rounds) / _PER_DEVIATION
+    step = _step(interval, rounds)
     target = log_of(failure_probability(delta))
     found = rounds.pairs(True, 0.0, target, None, even=True)
     result = None
@@ -153,7 +159,7 @@ def directed_loss_distribution(
     The arguments are those of ``loss_distribution``; ``epochs`` is how often dp_accounting composes what is given.
     """
     pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
-    step = interval or min(r.deviation for r, _ in remove.rounds) / _PER_DEVIATION
+    step = _step(interval, remove)
     target = log_of(failure_probability(delta))
     result: Any = None
     both = [known.pairs(True, 0.0, target, None, even=True).pairs for known in (remove, add)]
@@ -162,6 +168,16 @@ def directed_loss_distribution(
         many = one if first[1] == 1 else one.self_compose(first[1])
         result = many if result is None else result.compose(many)
     return result if epochs == 1 else result.self_compose(epochs)
+
+
+def _step(interval: object, rounds: RoundPairs) -> float:
+    """Return the step of a lattice: the one given, or a twentieth of the least deviation."""
+    if interval is None:
+        return min(r.deviation for r, _ in rounds.rounds) / _PER_DEVIATION
+    step = float(exact_number(interval, "interval"))
+    if not 0.0 < step <= _LARGEST_LOSS:
+        raise ArgumentError("interval", interval, f"a number in (0, {_LARGEST_LOSS:g}], or None")
+    return step
 
 
 def lattice_masses(pair: DominatingPair, step: float) -> Any:
@@ -198,7 +214,7 @@ def _bounds_of_event(pair: DominatingPair, levels: Sequence[float]) -> list[floa
 @cache
 def event_classes() -> tuple[Any, Any]:
     """Return the class of events for rounds and that of accountants that know them. ImportError without the package."""
-    attr, dp_accounting = (optional(name, _INSTALL) for name in ("attr", "dp_accounting"))
+    dp_accounting, attr = (optional(name, _INSTALL) for name in ("dp_accounting", "attr"))
     pld_privacy_accountant = optional("dp_accounting.pld.pld_privacy_accountant", _INSTALL)
 
     @attr.define(frozen=True)

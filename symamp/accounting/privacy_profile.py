@@ -21,8 +21,8 @@ from symamp.accounting.round import Round, SampledRound, ShuffledRound
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError, Problem, SupportMismatchError
-from symamp.numbers.reading import Compared, Count, Real, users
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
+from symamp.numbers.reading import Compared, Count, Real, listed, users
 from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.questions.answer import Answer
@@ -138,7 +138,8 @@ class Profile(one_round.Profile, RoundProfile):
 
     What is derived (classes of pairs, laws, data sets for the lower bound) is derived at the first question and kept.
     ``method`` is None for the least of all proved upper bounds, else the name of one analysis. Many rounds need a
-    curve: bounds that cost much at each point ("all_data_sets") take part where they lower eps by 2% or more.
+    curve: bounds that cost much at each point ("all_data_sets", "interval") take part where they lower eps by 2% or
+    more.
 
     >>> import symamp as sa
     >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
@@ -239,6 +240,7 @@ def profile(
 ) -> CoordinateSums | Profile: ...
 
 
+@checked_call
 def profile(
     mechanism: Subject,
     *,
@@ -263,6 +265,7 @@ def profile(
     return _summed(mechanism, n, method, neighbours, None, participation, None, view)
 
 
+@checked_call
 def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str = "given profile") -> GivenProfile:
     """Return the profile of a round that was analysed elsewhere, from pairs (eps, delta) that are upper bounds.
 
@@ -276,6 +279,10 @@ def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str =
     return GivenProfile(given_round(points_of_profile(points), name))
 
 
+_COMPOSITIONS = "compositions, such as [profile.rounds(10)]"
+
+
+@checked_call
 def compose(compositions: Iterable[Composition]) -> Composition:
     """Return all the rounds of some compositions as one, in any order and adaptively.
 
@@ -285,14 +292,13 @@ def compose(compositions: Iterable[Composition]) -> Composition:
     >>> both.count
     70
     """
-    found = list(compositions)
+    found = listed(compositions, "compositions", _COMPOSITIONS)
     if not all(isinstance(c, Composition) for c in found):
-        raise ArgumentError(
-            "rounds", [type(c).__name__ for c in found], "a list of compositions, such as profile.rounds(10)"
-        )
+        raise ArgumentError("compositions", [type(c).__name__ for c in found], f"a list of {_COMPOSITIONS}")
     return Composition.of(r for c in found for r in c.rounds)
 
 
+@checked_call
 def pld_accountant(interval: float = 1e-4, *, delta: float = 1e-10) -> Any:
     """Return a ``PLDAccountant`` of dp_accounting that also composes the events of ``to_dp_event``.
 
@@ -311,6 +317,7 @@ def pld_accountant(interval: float = 1e-4, *, delta: float = 1e-10) -> Any:
 # ----------------------------------------- The questions people ask: the central epsilon, or delta, of n shuffled users
 
 
+@checked_call
 def delta(
     mechanism: Subject | HeterogeneousUsers,
     *,
@@ -369,6 +376,7 @@ def delta(
     return found.delta(eps, gap=_GAP if gap is None else gap, digits=digits, effort=effort)
 
 
+@checked_call
 def epsilon(
     mechanism: Subject | HeterogeneousUsers,
     *,

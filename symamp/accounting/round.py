@@ -194,7 +194,8 @@ class ShuffledRound(Round):
         Guarantee
         ---------
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
-        Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/kernel_sandwich.md.
+        Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/interval.md,
+        docs/proofs/kernel_sandwich.md.
         """
         levels, tolerance = tuple(levels), self.accuracy.gap
 
@@ -282,8 +283,7 @@ class ShuffledRound(Round):
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n, settings)
         value, bound, part = ladder.least_value(level, n, settings, low, exact=True)
-        # The curve of noise takes more levels than those at which a dear bound could be evaluated.
-        if value > low + _PAYS and not isinstance(part, SmoothPairBound):
+        if value > low + _PAYS:
             least, dear, dear_part = ladder.least_value(level, n, settings, low)
             if least < value - _PAYS:
                 return ((dear, dear_part), (bound, part)), least - low

@@ -23,7 +23,7 @@ from symamp.certificates.text import At, fraction_text
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError, PrecisionError, Problem, SymampError
+from symamp.errors import ArgumentError, PrecisionError, Problem, SymampError, checked_call
 from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
@@ -329,6 +329,7 @@ def _times(x: Number, y: Number) -> Number:
     return lambda: x() * y()
 
 
+@checked_call
 def several_reports(
     mechanism: Any,
     *,

@@ -22,7 +22,7 @@ from symamp.accounting.coordinates import COORDINATES, MESSAGES
 from symamp.accounting.privacy_profile import profile as profile_of
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, one_of, shown
+from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, checked_call, one_of, shown
 from symamp.numbers.limits import checked_effort
 from symamp.numbers.reading import Count, Real, asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
@@ -88,6 +88,8 @@ class SweepFile:
     """
 
     def __init__(self, file: str | PathLike[str] | None) -> None:
+        if not isinstance(file, str | PathLike | None):
+            raise FormatError("file", file, "a path, or None")
         self.path = None if file is None else Path(file)
         self.known: dict[str, Finished] = {}
         self._stream: IO[str] | None = None
@@ -320,6 +322,7 @@ def solve(task: Task) -> list[Finished]:
         return task.solved()
 
 
+@checked_call
 def sweep(
     mechanisms: Subject | Sequence[Subject] | Mapping[str, Subject],
     *,
@@ -370,6 +373,8 @@ def sweep(
         gap = _GAP
     checked = None if gap is None else relative_gap(gap), checked_effort(effort), (participation, view)
     subjects = {(name, i): _at(m, b) for name, m in named.items() for i, b in enumerate(budgets)}
+    if executor is not None and not hasattr(executor, "submit"):
+        raise ArgumentError("executor", type(executor).__name__, "an executor of concurrent.futures, or None")
     kept = SweepFile(file)
     found: dict[tuple[int, ...], Finished] = {}
     open_tasks: list[tuple[tuple[int, int, int], list[int], Task]] = []
@@ -392,6 +397,7 @@ def sweep(
     return Sweep.of(quantity, axes, found)
 
 
+@checked_call
 def curve(
     mechanism: Subject,
     *,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import exp, expm1, floor, inf, log, log1p
 from typing import ClassVar
 
@@ -59,7 +58,7 @@ _FARTHER = 1.05
 """A bound is at most so many times as far as where it is expected."""
 _MOST_PLACES, _MOST_PAIRS = 160, 1_500
 """With more places, or twice as many pairs of them, nothing is tried; with more pairs cells are not cut further."""
-_SETTLED = 0.3
+_SETTLED = 0.95
 """What a blanket shows to be below this part of the aim is settled."""
 _TILTS = np.geomspace(0.15, 30.0, 18)
 """Tilts of blankets, in units of a rough guess."""
@@ -124,10 +123,12 @@ class NoiseInterval(PairBoundDefaults):
 
     def cut_at(self, level: Level, n: int) -> int:
         """Return the same for a level, by an estimate of the divergence where all others are at one end."""
-        if shape_of(self.noise).has_exponential_tail:
-            return 0
+        return 0 if shape_of(self.noise).has_exponential_tail else self.cut(self._at_one_end(level, n))
+
+    def _at_one_end(self, level: Level, n: int) -> float:
+        """Return an estimate of the logarithm of the divergence of the ends where all others are at one of them."""
         rows = grid_of(self.noise, _USUAL_CUT).table().rows((0.0, 1.0))
-        return self.cut(float(log_divergences(rows, rows[0], level.rough_minus_one(), n)[0, 1]))
+        return float(log_divergences(rows, rows[0], level.rough_minus_one(), n)[0, 1])
 
     def found(self, level: Level, n: int, limits: Limits) -> tuple[int, Found | None]:
         """Return where messages are cut, and the parameters for the pair of the ends."""
@@ -142,6 +143,8 @@ class NoiseInterval(PairBoundDefaults):
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        if level.rough_minus_one() == 0.0:  # where cells leave no room for a bound
+            return self._at_one_end(level, n)
         cut, found = self.found(level, n, settings.limits)
         if found is None or not found.log_value > _LEAST_LOG:
             return inf
@@ -201,38 +204,52 @@ class _Boxes:
         self.tilt, self.slope = found.saddle, (n - 1) * found.saddle * self.e
 
     def largest(self) -> arb:
-        """Return a bound on the divergence of all pairs in all boxes; cells of boxes above the aim are cut in two."""
+        """Return a bound on the divergence of all pairs in all boxes; cells of boxes above the aim are cut in two.
+
+        Each box has a table of its own: what is known of one is known of its parts.
+        """
         first, second = (self._places(above) for above in (True, False))
-        least = inf
         if max(len(first), len(second)) > _MOST_PLACES or len(first) * len(second) > 2 * _MOST_PAIRS:
             return arb("inf")
+        known = np.where(self._compared(first, second), inf, 0.0)
         for _ in range(_CUTS):
-            values, kappas = self._values(first, second)
-            before, least = least, min(least, float(values.max()))
+            before = float(known.max())
+            known, kappas = self._values(first, second, known)
+            least = float(known.max())
             if before < inf and log(before / least) < _GAINED * log(before / self.aim):
                 break
-            high = np.argwhere(values > self.aim)
+            high = np.argwhere(known > self.aim)
             firsts, seconds = (x[high[:, k]] for k, x in enumerate(kappas))
-            first, cut = _cut(first, high[firsts >= seconds, 0], kappas[0] * self.slope / self.room)
-            second, cut_too = _cut(second, high[firsts < seconds, 1], kappas[1] * self.slope / self.room)
-            if not (cut or cut_too) or len(first) * len(second) > _MOST_PAIRS:
+            first, rows = _cut(first, high[firsts >= seconds, 0], kappas[0] * self.slope / self.room)
+            second, columns = _cut(second, high[firsts < seconds, 1], kappas[1] * self.slope / self.room)
+            whole, known = known, np.where(self._compared(first, second), known[np.ix_(rows, columns)], 0.0)
+            if known.shape == whole.shape or (known > self.aim).sum() > _MOST_PAIRS:
                 break
         return arb(least * (1.0 + 1e-12))
 
-    def _values(self, first: Sequence[float], second: Sequence[float]) -> tuple[Floats, tuple[Floats, Floats]]:
-        """Return bounds on the divergences of the pairs of each box, and the kappas of both sides."""
-        table = self.grid.table([*first, *second])
-        sides = [
-            [self._side(table, a, b, above) for a, b in pairwise(places)]
-            for places, above in ((first, True), (second, False))
-        ]
-        nodes = self._nodes(table, first, second, self._levels(first, second, *sides))
-        corners = np.maximum.reduce([nodes[:-1, :-1], nodes[1:, :-1], nodes[:-1, 1:], nodes[1:, 1:]])
-        (up, left), (down, right) = (np.array(side).T for side in sides)
-        capped = np.array([table.above_cap(x) for x in first])
+    def _values(
+        self, first: Sequence[float], second: Sequence[float], known: Floats
+    ) -> tuple[Floats, tuple[Floats, Floats]]:
+        """Return bounds on the divergences of the pairs of each box, and the kappas of both sides.
+
+        Only boxes that are known to no less than the aim are asked.
+        """
+        asked = known > self.aim
+        cells = [np.flatnonzero(asked.any(axis=1 - k)).tolist() for k in (0, 1)]
+        used = {places[c + end] for k, places in enumerate((first, second)) for c in cells[k] for end in (0, 1)}
+        table = self.grid.table(sorted(used))
+        sides = [np.zeros((2, len(places) - 1)) for places in (first, second)]
+        for k, places in enumerate((first, second)):
+            for c in cells[k]:
+                sides[k][:, c] = self._side(table, places[c], places[c + 1], k == 0)
+        (up, left), (down, right) = sides
+        e = np.where(asked, self.e * (1.0 - down) / (1.0 + up[:, None]) * (1.0 - 2.0**-46), inf)
+        nodes = self._nodes(table, first, second, _of_four(np.pad(e, 1, constant_values=inf), np.minimum))
+        corners = _of_four(nodes, np.maximum)
+        capped = np.array([table.above_cap(x) if x in used else 0.0 for x in first])
         corners = corners + np.maximum(capped[:-1], capped[1:])[:, None]
         values = (1.0 + up[:, None]) * corners + left[:, None] + self.e * (1 + 4 * UNIT) * right + self.grid.outside
-        return np.where(self._compared(first, second), values, 0.0), (up, down)
+        return np.where(asked, np.minimum(values, known), known), (up, down)
 
     def _compared(self, first: Sequence[float], second: Sequence[float]) -> NDArray[np.bool_]:
         """Return which boxes have pairs that are compared: others are mirror images."""
@@ -280,38 +297,31 @@ class _Boxes:
         left = table.remainder(start, end, above)
         return left.side(self.n, *left.kappa(self.n, log(_OF_REMAINDER * self.room * self.ends)))
 
-    def _levels(
-        self, first: Sequence[float], second: Sequence[float], firsts: Sequence[Side], seconds: Sequence[Side]
-    ) -> Floats:
-        """Return E' for each pair of places: the least of the boxes that it is a corner of."""
-        up = np.array([1.0 + x.kappa for x in firsts])[:, None]
-        down = np.array([1.0 - x.kappa for x in seconds])[None, :]
-        boxes = np.where(self._compared(first, second), self.e * down / up * (1.0 - 2.0**-46), inf)
-        wide = np.pad(boxes, 1, constant_values=inf)
-        return np.asarray(np.minimum.reduce([wide[:-1, :-1], wide[1:, :-1], wide[:-1, 1:], wide[1:, 1:]]))
+    def _rows(self, table: NoiseTable, places: Sequence[float], asked: NDArray[np.int_]) -> Floats:
+        """Return the rows of some of the places."""
+        some, where = np.unique(asked, return_inverse=True)
+        return table.rows([places[k] for k in some.tolist()])[where]
 
     def _nodes(self, table: NoiseTable, first: Sequence[float], second: Sequence[float], levels: Floats) -> Floats:
         """Return bounds on the divergences of all pairs of places at their levels; 0 for those that are not asked."""
-        rows0, rows1 = table.rows(first), table.rows(second)
         found = np.zeros(levels.shape)
         asked = np.argwhere(np.isfinite(levels))
         i, j = asked.T
         e = levels[i, j][:, None]
+        p, q = (self._rows(table, places, k) for places, k in ((first, i), (second, j)))
         tilts, aim = self.tilt * _TILTS, log(self.aim)
-        values = _by_blanket(table.hidden, (rows0[i], rows1[j]), e, self.n, tilts, aim) * self.aim
+        values = _by_blanket(table.hidden, (p, q), e, self.n, tilts, aim) * self.aim
         values = np.where(e[:, 0] >= 1.0, values, inf)
         open_ = np.flatnonzero(~(values <= _SETTLED * self.aim) & (e[:, 0] >= 1.0))
         if len(open_):
             classes = self._classes(table)
-            pairs = np.pad(rows0[i[open_]], ((0, 0), (0, 1))), np.pad(rows1[j[open_]], ((0, 0), (0, 1)))
-            order = np.argsort([first[a] + 1.0 - second[b] for a, b in asked[open_]])
+            order = open_[np.argsort([first[a] + 1.0 - second[b] for a, b in asked[open_]])]
             work = len(open_) * classes.size * (3 + len(self.parameters.terms))
             self.limits.charge(TRIPLES.of(work))
-            better = bounds_by_moments(
-                classes, (pairs[0][order], pairs[1][order]), e[open_][order], self.n, self.parameters, aim, 64
-            )
+            pairs = np.pad(p[order], ((0, 0), (0, 1))), np.pad(q[order], ((0, 0), (0, 1)))
+            better = bounds_by_moments(classes, pairs, e[order], self.n, self.parameters, aim, 64)
             better = np.nan_to_num(better, nan=inf) * self.aim * (1.0 + 1e-12)
-            values[open_[order]] = np.minimum(values[open_[order]], better)
+            values[order] = np.minimum(values[order], better)
         found[i, j] = values
         return found
 
@@ -321,14 +331,20 @@ def _merged(rows: Floats) -> Floats:
     return np.asarray(np.add.reduceat(rows, np.arange(0, rows.shape[1], -(-rows.shape[1] // _RANKED)), axis=1))
 
 
-def _cut(places: Sequence[float], cells: Floats, losses: Floats) -> tuple[tuple[float, ...], bool]:
+def _of_four(x: Floats, chosen: np.ufunc) -> Floats:
+    """Return the least or the largest of each four neighbours in a square."""
+    return np.asarray(chosen.reduce([x[:-1, :-1], x[1:, :-1], x[:-1, 1:], x[1:, 1:]]))
+
+
+def _cut(places: Sequence[float], cells: Floats, losses: Floats) -> tuple[tuple[float, ...], NDArray[np.int_]]:
     """Return the places with the middles of some cells, of those that lose more than a part of the room.
 
-    ``losses`` are in units of the room.
+    And of which cell each of theirs is a part. ``losses`` are in units of the room.
     """
     wide = {int(k) for k in cells if losses[int(k)] > _WORTH and places[int(k) + 1] - places[int(k)] > _SHORTEST / 4}
     middles = (rounded(0.5 * (places[k] + places[k + 1])) for k in wide)
-    return tuple(sorted({*places, *middles})), bool(wide)
+    found = tuple(sorted({*places, *middles}))
+    return found, np.searchsorted(places, found[:-1], "right") - 1
 
 
 def _by_blanket(

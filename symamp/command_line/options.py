@@ -241,13 +241,19 @@ def listed_member(table: Any, folder: Path, named_by: str, own: Collection[str] 
 
 def read_toml(file: Path) -> dict[str, Any]:
     """Return what a TOML file holds, with numbers as they are written; FormatError for anything else."""
-    accepted = "an existing TOML file of at most 1 MiB"
     try:
-        if file.is_file() and file.stat().st_size <= _MOST_BYTES:
-            return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
-    except (OSError, ValueError) as error:
-        accepted += f" ({error})"
-    raise FormatError("file", str(file), accepted)
+        if not file.is_file():
+            raise FormatError("file", Problem(f"there is no file {file}"), "give the path of an existing TOML file")
+        if file.stat().st_size > _MOST_BYTES:
+            raise FormatError("file", Problem(f"{file} is too large"), "give a file of at most 1 MiB")
+        return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
+    except OSError as error:
+        raise FormatError("file", Problem(f"{file} cannot be read: {error.strerror}"), "name another file") from None
+    except UnicodeDecodeError as error:
+        told = Problem(f"byte {error.start} of {file} is not UTF-8")
+        raise FormatError("file", told, "save it in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError("file", Problem(f"{file} is no TOML: {error}"), "correct it there") from None
 
 
 # ------------- A command about a mechanism: the parameters of the family named, or of the file given, are options of it

@@ -11,7 +11,7 @@ import sympy as sp
 from flint import arb, fmpq, fmpz
 
 from symamp.decompositions.randomizer import known_label
-from symamp.errors import ArgumentError, Problem
+from symamp.errors import ArgumentError, Problem, checked_call
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.weights import (
     BITS,
@@ -53,6 +53,7 @@ class Divergence:
         return str(self.exact) if self.exact is not None else f"[{self.lower!r}, {self.upper!r}]"
 
 
+@checked_call
 @undisturbed()
 def divergence(mech: object, data0: Sequence[object], data1: Sequence[object], eps: object) -> Divergence:
     """Return D_E(P0 || P1), E = e^eps, for the shuffled reports of two data sets of the same size.

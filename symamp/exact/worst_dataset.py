@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import sympy as sp
 
-from symamp.errors import ArgumentError, Problem
+from symamp.errors import ArgumentError, Problem, checked_call
 from symamp.exact.checkpoint import Case, State, load, save
 from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
 from symamp.exact.laws import HistogramLaw, HistogramLaws
@@ -70,6 +70,7 @@ class WorstDataset:
     total: int
 
 
+@checked_call
 @undisturbed()
 def worst_dataset(
     mech: object, n: object, eps: object, progress: Progress = None, resume: str | Path | None = None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from keyword import iskeyword
 
 import sympy as sp
 
@@ -53,8 +54,9 @@ class Parameter:
     predicate: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise ArgumentError("parameter name", self.name, "an ASCII identifier of at most 32 characters")
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name) or iskeyword(self.name):
+            accepted = "an ASCII identifier of at most 32 characters that is no keyword of Python, such as lam"
+            raise ArgumentError("parameter name", self.name, accepted)
         if not isinstance(self.integer, bool):
             raise ArgumentError(f"integer of {self.name}", self.integer, "True or False")
         if self.predicate is not None and not (

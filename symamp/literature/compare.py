@@ -15,13 +15,13 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, Problem, SymampError, one_of
+from symamp.errors import ArgumentError, Problem, SymampError, checked_call, one_of
 from symamp.formulas.order import maximum
 from symamp.laws.law import Level
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.registry import CLOSED_FORMS
-from symamp.numbers.reading import Compared, Count, Real, asked, exact_number
+from symamp.numbers.reading import Compared, Count, Real, asked, exact_number, listed
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, html_table
@@ -224,6 +224,7 @@ def _draw(ax: Any, at: list[tuple[float, Row]], colours: dict[str, Any]) -> None
 _Point = tuple[Answer, tuple[Row, ...]]
 
 
+@checked_call
 @undisturbed()
 def compare(
     mechanism: Subject | HeterogeneousUsers,
@@ -303,10 +304,11 @@ _DATA_SET = "data_set"
 
 def _chosen(names: Sequence[str] | None) -> frozenset[str]:
     known = (_DATA_SET, *BOUNDS, *CLOSED_FORMS)
-    for name in () if names is None else (names,) if isinstance(names, str) else names:
+    chosen = known if names is None else (names,) if isinstance(names, str) else listed(names, "names", "names")
+    for name in chosen:
         if name not in known:
-            raise ArgumentError("names", name, f"some of {', '.join(known)}")
-    return frozenset(known if names is None else (names,) if isinstance(names, str) else names)
+            raise ArgumentError("names", name, one_of(known, name))
+    return frozenset(chosen)
 
 
 def _point(

@@ -26,7 +26,7 @@ def optional(name: str, install: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):  # it is there, and cannot be loaded
             raise
-        raise ImportError(f'{name} is not installed: pip install "{install}"') from None
+        raise ImportError(f'{name.partition(".")[0]} is not installed: pip install "{install}"') from None
 
 
 # ------------- Functions of SciPy, loaded at the first call: at the top they would double the time of ``import symamp``

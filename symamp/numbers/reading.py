@@ -11,11 +11,13 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from keyword import iskeyword
 from numbers import Integral
-from typing import NamedTuple, Never, TypeAlias
+from typing import NamedTuple, Never, TypeAlias, TypeVar
 
 import flint
 import numpy as np
@@ -77,6 +79,7 @@ _NESTING = f"at most {TEXT.depth} levels of nesting"
 Point: TypeAlias = Mapping[str, Fraction]
 Refuse: TypeAlias = "Callable[[Formula, str], Never]"
 
+_Item = TypeVar("_Item")
 Real: TypeAlias = "int | float | str | Fraction | Decimal | sp.Expr"
 """What a public function reads as an exact number: mpmath, NumPy and FLINT numbers, too, and text such as "1/3"."""
 Count: TypeAlias = "int | float | str | sp.Integer"
@@ -86,6 +89,18 @@ Compared: TypeAlias = "Real | Iterable[tuple[object, object]]"
 
 
 # -------------------------------------------------------- The arguments of a question, checked once: n, eps, delta, gap
+
+
+def listed(values: Iterable[_Item], argument: str, of: str = "numbers") -> tuple[_Item, ...]:
+    """Return what is given as a list; ArgumentError for text, and for what is no list.
+
+    >>> listed(iter([1, 2]), "eps")
+    (1, 2)
+    """
+    if not isinstance(values, str | bytes):
+        with suppress(TypeError):
+            return tuple(values)
+    raise ArgumentError(argument, values, f"a list of {of}")
 
 
 def users(n: object) -> int:
@@ -394,6 +409,8 @@ class _Reader:
             if token is None:
                 character = self.text[position]
                 self.refuse(character, "** for powers, not ^" if character == "^" else _GRAMMAR)
+            if iskeyword(token[0]):
+                self.refuse(token[0], f"an expression with another name: {token[0]} is a keyword of Python")
             position, count = token.end(), count + (not token[0].isspace())
         if not 0 < count <= MOST_TOKENS:
             self.refuse(None, f"1 to {MOST_TOKENS} numbers, names and signs")

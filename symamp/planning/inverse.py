@@ -22,7 +22,7 @@ from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import log_above
-from symamp.errors import ArgumentError, ContradictionError, Problem, shown
+from symamp.errors import ArgumentError, ContradictionError, Problem, checked_call, shown
 from symamp.formulas.order import sign
 from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
@@ -154,6 +154,7 @@ _FEWER_USERS = "removing a user leaves a report that the larger data set can be 
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 
 
+@checked_call
 @undisturbed()
 def largest_eps0(
     family: Subject | HeterogeneousUsers,
@@ -196,8 +197,10 @@ def largest_eps0(
     fixed = Fixed.of(method, participation, rounds, sampled_from, view)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
-        given = Problem(f"{shown(family)} with {', '.join(free) or 'nothing'} free")
-        raise ArgumentError("family", given, "a family with eps0 free and all other parameters fixed")
+        given = f"{family.__name__} is a class" if isinstance(family, type) else shown(family)
+        given = given if isinstance(family, type) else f"{given} has {', '.join(free) or 'nothing'} free"
+        accepted = "give a family with eps0 free and all other parameters fixed, such as sa.RandomizedResponse(k=10)"
+        raise ArgumentError("family", Problem(given), accepted)
     member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731
     if isinstance(family, HeterogeneousUsers):
         fixed.refuse_for_users_who_differ(n)
@@ -233,6 +236,7 @@ def largest_eps0(
     return Inverse("eps0", _named(family, taking), asked, lower, upper, safe, unsafe, reason)
 
 
+@checked_call
 @undisturbed()
 def least_n(
     mechanism: Subject | HeterogeneousUsers,
@@ -300,6 +304,7 @@ class _HasRounds(Protocol):
         """Return so many rounds."""
 
 
+@checked_call
 @undisturbed()
 def most_rounds(
     mechanism: Subject | _HasRounds | Composition,

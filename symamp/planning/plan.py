@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from symamp.accounting.composition import Composition
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, Problem, SymampError, shown
+from symamp.errors import ArgumentError, Problem, SymampError, checked_call, shown
 from symamp.families import (
     HadamardResponse,
     OneBitMean,
@@ -175,6 +175,7 @@ class Plan(ShownAsTable):
         return "\n".join([*lines, chosen, str(self.answer)])
 
 
+@checked_call
 def plan(
     attributes: Mapping[str, object],
     *,

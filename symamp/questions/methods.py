@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from symamp.bounds.bound import Bound
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
+from symamp.errors import checked_call
 from symamp.questions.bracket import ShownAsTable
 
 _GROUPS = {
@@ -65,6 +66,7 @@ class Methods(ShownAsTable):
         return "\n".join(lines)
 
 
+@checked_call
 def methods() -> Methods:
     """Return the bounds that ``method`` can name in ``epsilon``, ``delta`` and ``profile``, in groups.
 

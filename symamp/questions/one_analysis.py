@@ -16,7 +16,7 @@ from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError, PrecisionError, Problem, one_of
+from symamp.errors import ArgumentError, PrecisionError, Problem, checked_call, one_of
 from symamp.formulas.order import sign
 from symamp.laws.law import Floats, Level, ball_gparv, float_gparv
 from symamp.numbers.dyadic import decimal_end, float_above, float_below
@@ -63,6 +63,7 @@ class Estimate(ShownAsText):
         return f"{self.quantity} ~ {shown} (estimate by {self.system}, no guarantee; {self.method})"
 
 
+@checked_call
 @undisturbed()
 def estimate(
     mechanism: Subject,
@@ -109,6 +110,7 @@ def worst_triple(question: Question, level: Level) -> Reduction:
 # ---------------------------------- The same number by independent methods: a check that a user can run on any question
 
 
+@checked_call
 @undisturbed()
 def method_check(mechanism: Subject, *, n: Count, eps: Real, method: str = "blanket") -> dict[str, Interval]:
     """Return enclosures of the delta of one analysis by every evaluator that applies, by name.
@@ -305,6 +307,7 @@ class SumLaw(PublicNames):
         return f"{claim}  (n = {self.n:,}, eps = {self.eps}; {what})"
 
 
+@checked_call
 @undisturbed()
 def sum_law(
     mechanism: Subject,

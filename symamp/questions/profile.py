@@ -11,8 +11,9 @@ from symamp.bounds.bound import Progress
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import CandidateBounds, OnlyBound
 from symamp.data_sets.search import DataSetSearch
-from symamp.numbers.reading import Real, budget
+from symamp.numbers.reading import Real, budget, listed
 from symamp.numbers.surroundings import undisturbed
+from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracketing import Bracketing
 from symamp.questions.curve import Curve
@@ -23,7 +24,7 @@ from symamp.settings.victims import Victims
 # -------------------------------------------------- The privacy profile of n shuffled users: prepared once, asked often
 
 
-class Profile:
+class Profile(PublicNames):
     """What ``symamp.profile`` answers about a single round.
 
     ``progress`` is told how many pairs of inputs of a large table are settled, and of how many.
@@ -82,7 +83,7 @@ class Profile:
         >>> bool((curve.lower <= curve.upper).all()), len(curve)
         (True, 2)
         """
-        grid = list(eps)
+        grid = listed(eps, "eps")
         budgets = [float(sp.N(budget(x), 17)) for x in grid]
         # Neighbours follow each other: they share what was searched for.
         order = sorted(range(len(grid)), key=lambda i: -budgets[i])

@@ -13,7 +13,7 @@ from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.dyadic import Dyadic, decimal_end, float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
-from symamp.numbers.reading import Real, exact_number
+from symamp.numbers.reading import Real, exact_number, listed
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.bracket import Interval, ShownAsTable
 
@@ -91,7 +91,8 @@ def risk_of(text: str, above: Sequence[Vertex], below: Sequence[Vertex], prior: 
     If ``above`` is at least D_E of every ordered pair of neighbours, and ``below`` at most that of one, all ranges are
     as ``Risk`` says. Proof: docs/proofs/risk.md.
     """
-    share, levels = _probability(prior, "prior"), [(_written(rate), _probability(rate, "rates")) for rate in rates]
+    share = _probability(prior, "prior")
+    levels = [(_written(rate), _probability(rate, "rates")) for rate in listed(rates, "rates")]
     odds = (1 - share) / share
     guesses = [(1 - share) + share * _value(curve, odds) for curve in (below, above)]
     least = max(share, 1 - share)

@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.randomizer import known_label
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, shown
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call, shown
 from symamp.numbers.optional import betaincinv
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
@@ -96,6 +96,7 @@ class SamplerAudit:
         )
 
 
+@checked_call
 @undisturbed()
 def audit_sampler(
     sampler: Callable[[Any, Any], Any],
@@ -135,6 +136,8 @@ def audit_sampler(
     >>> found.is_consistent, found.exceeds_budget, found.budget > 4
     (False, True, True)
     """
+    if not callable(sampler):
+        raise ArgumentError("sampler", type(sampler).__name__, "a function of values and a generator")
     if not isinstance(mechanism, Mechanism):
         raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism with a table")
     chance, count = exact_number(false_alarm, "false_alarm"), exact_number(reports, "reports")

@@ -23,7 +23,7 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError, one_of
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError, checked_call, one_of
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
@@ -636,6 +636,7 @@ class Joint(Combined):
         return f"joint({', '.join(map(repr, self.parts))}{end})"
 
 
+@checked_call
 def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which every user sends all reports at once: one message (R_1(x_1), ..., R_m(x_m)).
 
@@ -717,6 +718,7 @@ class Parallel(Combined):
         return f"parallel([{shown}]{'' if self.neighbours == 'all' else f', neighbours={self.neighbours!r}'})"
 
 
+@checked_call
 def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which a user sends (i, R_i(x_i)), i drawn with the given weights.
 
@@ -755,6 +757,7 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
     return Parallel([w for w, _ in found], [checked_part(p) for _, p in found], neighbours)
 
 
+@checked_call
 def poisson_subsample(mechanism: Mechanism, rate: Real) -> Mechanism:
     """Return the mechanism in which a user takes part with probability ``rate``, and else sends a constant message.
 

@@ -23,6 +23,7 @@ from symamp.formulas.parameter import Parameter, check_range
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import printable_number
 from symamp.numbers.substitution import put as substituted
+from symamp.public_names import PublicNames
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
 
@@ -77,7 +78,7 @@ _LARGEST_EXPANDED, _LARGEST_EXPONENT = 24, 10**18
 _MOST_CHECKED = 20_000
 
 
-class Parametrised:
+class Parametrised(PublicNames):
     """Declared parameters, each given as a number, left as a symbol, or given as a Parameter with a narrower range.
 
     ``slug`` is the name on the command line and in files; ``numbers`` names those that cannot be symbols.

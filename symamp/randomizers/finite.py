@@ -119,8 +119,11 @@ def _labelled(table: Mapping[Any, Any]) -> dict[str, dict[str, object]]:
 
 def _numbered(rows: Any) -> dict[str, dict[str, object]]:
     for i, row in enumerate(rows):
-        if not _is_row(row) or len(row) != len(rows[0]):
-            raise FormatError(f"row {i} of the table", type(row).__name__, "a list as long as row 0")
+        if not _is_row(row):
+            raise FormatError(f"row {i} of the table", type(row).__name__, "a list of probabilities")
+        if len(row) != len(rows[0]):
+            told = Problem(f"it has {len(row)} entries, row 0 has {len(rows[0])}")
+            raise FormatError(f"row {i} of the table", told, "give each row one entry for each message")
     return {f"x{i}": {f"y{j}": value for j, value in enumerate(row)} for i, row in enumerate(rows)}
 
 

@@ -19,7 +19,7 @@ def schema_names() -> tuple[str, ...]:
     """Return the names of the published schemas.
 
     >>> schema_names()
-    ('certificate', 'combined', 'family', 'mechanism')
+    ('certificate', 'combined', 'family', 'mechanism', 'training_certificate')
     """
     return tuple(sorted(f.name.removesuffix(".json") for f in files(__package__).iterdir() if f.name.endswith(".json")))
 
@@ -46,7 +46,7 @@ def check_document(document: object, name: str) -> dict[str, Any]:
     symamp.errors.FormatError: document: missing key 'inputs'; required are format, version, name, inputs, messages, table
     """  # noqa: E501
     if not isinstance(document, dict):
-        refuse("document", document, "an object")
+        refuse("document", document, "an object, as json.loads returns it")
     _check_size(document)
     import fastjsonschema  # its validators take time to import and to build, and few runs read a file
 
@@ -103,6 +103,9 @@ def _explain(error: Any, document: dict[str, Any]) -> Never:
         if patterns:
             refuse(f"{place}[{json.dumps(extra)}]", extra, accepted)
         raise FormatError(place, Problem(f"unknown key {printable(extra)!r}"), f"the keys are {', '.join(known)}")
+    if rule == "uniqueItems":
+        twice = next(x for i, x in enumerate(value) if x in value[:i])
+        raise FormatError(place, Problem(f"{printable(str(twice))!r} occurs twice"), f"give {accepted}")
     refuse(place, value, accepted)
 
 

@@ -18,7 +18,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition, LawTriple
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError, checked_call
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter
@@ -251,6 +251,7 @@ class Participation:
                 yield name, repr(value) if isinstance(value, str) else str(listed)
 
 
+@checked_call
 def participation(
     *,
     dropout: Real = 0,

@@ -146,10 +146,15 @@ def checked_subject(subject: Any) -> Subject:
     """Return the subject if a number can be asked of it, else raise ArgumentError."""
     if isinstance(subject, HeterogeneousUsers):
         raise ArgumentError("mechanism", Problem("users run different ones"), "ask sa.epsilon or sa.delta about them")
-    if isinstance(subject, type) or not all(hasattr(subject, name) for name in _ASKED):
-        raise ArgumentError(
-            "mechanism", type(subject).__name__, "a mechanism of symamp, such as sa.FiniteMechanism(table)"
+    if isinstance(subject, type):
+        made = Problem(f"{subject.__name__} is a class")
+        raise ArgumentError("mechanism", made, f"give a member, such as {subject.__name__}(eps0=1)")
+    if not all(hasattr(subject, name) for name in _ASKED):
+        accepted = (
+            "a mechanism of symamp: sa.FiniteMechanism(table) for a table, sa.load_mechanism(path) for a file, or one "
+            "with a name, such as sa.RandomizedResponse(k=10, eps0=1)"
         )
+        raise ArgumentError("mechanism", type(subject).__name__, accepted)
     if subject.parameters:
         free = [p.name for p in subject.parameters]
         told = f"give numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"

@@ -27,7 +27,7 @@ from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, SymampError
+from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, SymampError, checked_call
 from symamp.formulas.order import largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
@@ -214,6 +214,7 @@ class HeterogeneousUsers:
         return f"{title}<table><tr><th>users</th><th>mechanism</th></tr>{rows}</table>"
 
 
+@checked_call
 def heterogeneous(
     groups: Sequence[tuple[object, Subject]],
     *,

@@ -1,4 +1,4 @@
-"""The certificate of one epoch of random allocation with normal noise: plans, which the verifier evaluates itself."""
+"""Certificates of epochs with normal noise: plans, which the verifier evaluates itself, and points of curves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 from flint import fmpq
 
-from symamp.accounting.round import Round
+from symamp.accounting.pairs import RoundCurve
+from symamp.accounting.round import Round, level_at
+from symamp.accounting.rounds_proof import RoundsProof, Side
+from symamp.certificates.evidence import kernel_plan
 from symamp.certificates.text import fraction_text
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level
@@ -17,14 +20,16 @@ from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
-from symamp.training.rounds import FAR_BELOW, Allocation
-from symamp.training.steps import WITH_WITHOUT, GaussianStep
+from symamp.training.rounds import FAR_BELOW, Allocation, OneEpoch
+from symamp.training.steps import GaussianStep, Step
 from symamp.verifier import verify
 from symamp.verifier.training import FORMAT, VERSION
 
 Data = dict[str, Any]
-_WIDER = fmpq(1, 10**9)
-"""By how much, relatively, ends of delta are moved outward."""
+_WIDER, _WIDER_OF_MANY, _ROOM = fmpq(1, 10**9), fmpq(1, 10**5), fmpq(1, 10**11)
+"""By how much, relatively, ends of delta are moved outward; all ends of many epochs; and points of their curves."""
+_SPARE_BITS, _WHOLE = 32, fmpq(1)
+"""Of sums over the losses of all epochs; and the rate of steps that are not sampled."""
 _SUPPOSED = (
     "examples draw their steps independently of each other and of all data, anew in every epoch",
     "the gradient of an example has norm at most 1 after clipping, and the noise is fresh in every step",
@@ -32,44 +37,81 @@ _SUPPOSED = (
 
 
 @dataclass(frozen=True)
-class EpochProof:
-    """The epoch in each direction, by name; only one epoch of one step with normal noise has a certificate."""
+class Sampled:
+    """What a certificate says of training: ``selected`` of so many steps at random, or each with a probability."""
 
-    directions: tuple[tuple[str, Round], ...]
+    step: Step
+    steps: int
+    selected: int
+    rate: fmpq = _WHOLE
+
+    def data(self, epochs: int, neighbours: str) -> Data | None:
+        """Return it as data; None for steps of which the verifier knows nothing."""
+        if not isinstance(self.step, GaussianStep) or not self.step.sigma.is_Rational:
+            return None
+        numbers = {"steps": self.steps, "selected": self.selected, "epochs": epochs}
+        sigma, rate = fraction_text(fmpq_of(self.step.sigma)), fraction_text(self.rate)
+        return {"sigma": sigma, "rate": rate, "neighbours": neighbours, **numbers}
+
+
+@dataclass(frozen=True)
+class TrainingProof:
+    """What is asked about, and what proves the answer for each direction: a round by itself, or rounds composed.
+
+    ``training`` is that of the certificate; None where it has none.
+    """
+
+    training: Data | None
+    directions: tuple[tuple[str, Round | RoundsProof], ...]
     larger: str
 
     @property
     def shown(self) -> str:
         """What the ends rest on, in one line."""
-        return "lines of frequencies, or one large summand"
+        return "; ".join(
+            f"{name}: {found.shown if isinstance(found, RoundsProof) else 'the epoch by itself'}"
+            for name, found in self.directions
+        )
 
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> Data:
-        """Return the bracket and plans for both directions; ``verify`` has accepted the result.
+        """Return the bracket and what proves it for all directions; ``verify`` has accepted the result.
 
         Raises ArgumentError for training that has none, PrecisionError if it is not accepted.
         """
-        found = dict(self.directions)
-        one = next(iter(found.values()), None)
-        if not (isinstance(one, Allocation) and isinstance(one.step, GaussianStep) and one.shifts == WITH_WITHOUT):
-            told = "one epoch of one of several steps with normal noise, an example there or not"
+        if self.training is None or most.exponent is None:
+            told = "epochs of random allocation, or of Poisson sampling, with normal noise of a rational sigma"
             raise ArgumentError("certificate", Problem("training of this kind has no certificate"), f"ask about {told}")
-        if not one.step.sigma.is_Rational:
-            raise ArgumentError("certificate", Problem("sigma is not a fraction"), "give a rational sigma")
-        key = "delta" if asked.quantity == "epsilon" else "eps"
+        is_epsilon, found, points = asked.quantity == "epsilon", dict(self.directions), _Points()
+        alone = not any(isinstance(x, RoundsProof) for x in found.values())
         given = fraction_text(asked.given) if isinstance(asked.given, fmpq) else str(asked.given)
         low, high = least.fraction, most.fraction
-        if key == "eps":  # the evaluation is repeated with other roundings
-            low, high = low * (1 - _WIDER), min(high * (1 + _WIDER), fmpq(1))
-        claimed = {"lower": fraction_text(low), "upper": fraction_text(high)}
-        small = asked.log_delta if key == "delta" else log(most.above or 1.0)
-        ends = [Level.of_float(x) if key == "delta" else asked.level for x in (most.above, least.below)]
+        if not (alone and is_epsilon):  # evaluations are repeated with other roundings
+            wider = _WIDER if alone else _WIDER_OF_MANY
+            low, high = low * (1 - wider), high * (1 + wider)
+        low, high = low if self.is_attained else fmpq(0), high if is_epsilon else min(high, fmpq(1))
+        small = (asked.log_delta if is_epsilon else log(most.above or 1.0)) - FAR_BELOW
+        ends = [Level.of_float(x) if is_epsilon else asked.level for x in (most.above, least.below)]
+
+        def evidence(name: str, up: bool) -> Data:
+            proof = found[name]
+            if isinstance(proof, RoundsProof):
+                return points.product(proof.above if up else proof.below)
+            return _plan(proof, ends[not up], small)
+
+        below = {"direction": self.larger, "evidence": evidence(self.larger, False)} if low > 0 else None
         data = {
             "format": FORMAT,
             "version": VERSION,
-            "claim": {"quantity": asked.quantity, **claimed, key: given},
-            "training": {"sigma": fraction_text(fmpq_of(one.step.sigma)), "steps": one.steps},
-            "above": {name: _plan(epoch, ends[0], small - FAR_BELOW) for name, epoch in found.items()},
-            "below": {"direction": self.larger, "evidence": _plan(found[self.larger], ends[1], small - FAR_BELOW)},
+            "claim": {
+                "quantity": asked.quantity,
+                "lower": fraction_text(low),
+                "upper": fraction_text(high),
+                "delta" if is_epsilon else "eps": given,
+            },
+            "training": self.training,
+            "above": {name: evidence(name, True) for name in found},
+            "below": below,
+            "points": points.listed,
             "supposed": list(_SUPPOSED),
         }
         verdict = verify(json.dumps(data))
@@ -79,9 +121,62 @@ class EpochProof:
             )
         return data
 
+    @property
+    def is_attained(self) -> bool:
+        """Whether the pair that dominates is attained: of several steps it is a bound from above alone."""
+        return self.training is not None and self.training["selected"] in (1, self.training["steps"])
+
+
+class _Points:
+    """Points of curves of one epoch, each once."""
+
+    def __init__(self) -> None:
+        self.listed: list[Data] = []
+        self._places: dict[tuple[Round, fmpq], int] = {}
+
+    def product(self, side: Side | None) -> Data:
+        """Return the evidence for one end of many epochs."""
+        if side is None:
+            raise ArgumentError("certificate", Problem("no points belong to this end"), "take another eps")
+        curves = [self._curve(c) for c in side.curves]
+        plan = None if side.plan is None else kernel_plan(side.plan)
+        return {"kind": "rounds", "precision": side.precision + _SPARE_BITS, "plan": plan, "curves": curves}
+
+    def _curve(self, curve: RoundCurve) -> Data:
+        epoch, points = curve.round, curve.points
+        assert isinstance(epoch, OneEpoch)
+        right = [(p.level, p.low, p.high) for p in points.inside() if p.level >= 1]
+        left = [
+            (1 / p.level, (p.low - 1 + p.level) / p.level, (p.high - 1 + p.level) / p.level)
+            for p in points.inside()
+            if p.level < 1
+        ]
+        # From the largest ratio on the divergence is 0: balls see that a little beyond.
+        for side, end in ((right, points.top), (left, points.bottom and 1 / points.bottom)):
+            if end is not None:
+                side.append((end * (1 + _WIDER), fmpq(0), fmpq(0)))
+        steps = epoch.steps if isinstance(epoch, Allocation) else 1
+        return {
+            "steps": steps,
+            "right": [self._place(epoch, steps, *p) for p in right],
+            "left": [self._place(epoch.reversed(), steps, *p) for p in left],
+        }
+
+    def _place(self, epoch: OneEpoch, steps: int, level: fmpq, low: fmpq, high: fmpq) -> int:
+        key = epoch, level
+        if key not in self._places:
+            self._places[key] = len(self.listed)
+            room = high - low + high * _ROOM  # evaluations are repeated with other roundings
+            ends = {"low": max(low - room, fmpq(0)), "high": min(high + room, fmpq(1))}
+            texts = {name: fraction_text(x) for name, x in ends.items()}
+            how = _plan(epoch, level_at(level), epoch.asked(level_at(level)))
+            place = {"direction": epoch.direction, "steps": steps, "level": fraction_text(level)}
+            self.listed.append({**place, **texts, "evidence": how})
+        return self._places[key]
+
 
 def _plan(epoch: Round, level: Level, log_least: float) -> Data:
-    assert isinstance(epoch, Allocation)
+    assert isinstance(epoch, OneEpoch)
     plan = epoch.plan(level, log_least)
     if plan is None:
         raise ArgumentError(

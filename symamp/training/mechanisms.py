@@ -15,11 +15,12 @@ from symamp.accounting.exports import directed_loss_distribution
 from symamp.accounting.pairs import round_count
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round
+from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
-from symamp.errors import ArgumentError, Problem, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
 from symamp.numbers.dyadic import ZERO, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import Count, Real, exact_number, failure_probability
+from symamp.numbers.reading import Count, Real, exact_number, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
@@ -27,7 +28,7 @@ from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.settings.rounds import Rounds
 from symamp.sums.kernels.one_sided import Lognormal, log_moment, log_negative_moment
-from symamp.training.certificate import EpochProof
+from symamp.training.certificate import Sampled, TrainingProof
 from symamp.training.rounds import (
     Allocation,
     Counted,
@@ -100,19 +101,24 @@ class Training(PublicNames):
     epsilon in [0.1717286844, 0.1717286845]  (delta = 1e-6; 1 of 1,000 steps, GaussianStep(sigma=1); larger: remove)
     """
 
-    _internal_names = "parts"
+    _internal_names = "parts sampled"
 
     text: str
     parts: tuple[Direction, ...]
     epochs: int = 1
     neighbours: str = ADD_REMOVE
+    sampled: Sampled | None = None
 
     def _ask(self, question: Callable[[Composition], Answer], effort: str) -> Answer:
         asked = {d.name: d.ask(question, self.epochs, quick=effort == "quick") for d in self.parts}
         found = Answer.larger({name: answer for name, (answer, _) in asked.items()}, self._about)
-        alone = self.epochs == 1 and all(len(d.above) == d.above[0][1] == 1 and d.below is None for d in self.parts)
-        known = tuple((d.name, d.above[0][0]) for d in self.parts) if alone else ()
-        found = replace(found, proof=EpochProof(known, max(found.of_directions, key=lambda d: d[1].lower)[0]))
+        proved = tuple(
+            (d.name, answer.proof if isinstance(answer.proof, RoundsProof) else d.above[0][0])
+            for d, (answer, _) in zip(self.parts, asked.values(), strict=True)
+        )
+        about = None if self.sampled is None else self.sampled.data(self.epochs, self.neighbours)
+        larger = max(found.of_directions, key=lambda d: d[1].lower)[0]
+        found = replace(found, proof=TrainingProof(about, proved, larger))
         said = [answer for _, answer in asked.values() if answer is not None]
         if not said:
             return found
@@ -150,7 +156,7 @@ class Training(PublicNames):
 
     def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid."""
-        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in eps))
+        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
 
     def rounds(self, count: Count) -> Training:
         """Return the training run so many times over, with fresh randomness.
@@ -245,6 +251,7 @@ class Training(PublicNames):
         return f"{times}{self.text}"
 
 
+@checked_call
 def random_allocation(
     *, noise: Step, steps: object, selected: object = 1, epochs: object = 1, neighbours: str = ADD_REMOVE
 ) -> Training:
@@ -270,8 +277,8 @@ def random_allocation(
     replaced = _neighbours(neighbours) == REPLACE
     text = f"{k:,} of {t:,} steps, {step!r}{', replaced' * replaced}"
     names = (REPLACE,) if replaced else ("remove", "add")
-    if k == 1:
-        parts = tuple(Direction(name, ((_allocated(step, t, name), 1),)) for name in names)
+    if k in (1, t):  # in all of the steps: each by itself
+        parts = tuple(Direction(name, ((_allocated(step, t // k, name), k),)) for name in names)
     else:
         size, longer = divmod(t, k)
         blocks = ((size, k - longer), (size + 1, longer))
@@ -283,7 +290,7 @@ def random_allocation(
             )
             for name in names
         )
-    return Training(text, parts, round_count(epochs), neighbours)
+    return Training(text, parts, round_count(epochs), neighbours, Sampled(step, t, k))
 
 
 def _allocated(step: Step, t: int, name: str) -> OneEpoch:
@@ -292,6 +299,7 @@ def _allocated(step: Step, t: int, name: str) -> OneEpoch:
     return Allocation(step, t, (1, -1, 0) if name == REPLACE else WITH_WITHOUT, name, name == "add")
 
 
+@checked_call
 def shuffled_batches(
     *, noise: GaussianStep, steps: object, epochs: object = 1, neighbours: str = ADD_REMOVE
 ) -> Training:
@@ -329,6 +337,7 @@ def shuffled_batches(
     return Training(text, tuple(parts), count, neighbours)
 
 
+@checked_call
 def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neighbours: str = ADD_REMOVE) -> Training:
     """Return training in which each example is in each step with probability ``rate``, independently.
 
@@ -347,21 +356,23 @@ def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neigh
     if not (share.is_Rational and 0 < share <= 1):
         raise ArgumentError("rate", rate, "a rational number in (0, 1], such as 1/1000")
     text = f"{t:,} steps, each with probability {share}, {step!r}"
+    sampled = Sampled(step, t, 1 if share < 1 else t, fmpq_of(share))
     if _neighbours(neighbours) == REPLACE:
         if not isinstance(step, GaussianStep):
             what = Problem(f"{step!r} does not say what a replaced example does")
             raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
         replaced = Direction(REPLACE, ((PoissonReplaced(step.sigma, fmpq_of(share)), t),))
-        return Training(f"{text}, replaced", (replaced,), count, neighbours)
+        return Training(f"{text}, replaced", (replaced,), count, neighbours, sampled)
     parts = tuple(
         Direction(name, ((PoissonStep(_allocated(step, 1, name), fmpq_of(share)), t),)) for name in ("remove", "add")
     )
-    return Training(text, parts, count, neighbours)
+    return Training(text, parts, count, neighbours, sampled)
 
 
 # ------------------------------------------------------------------------------------------- Questions asked backwards
 
 
+@checked_call
 @undisturbed()
 def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None = 1e-2) -> tuple[int, int]:
     """Return two numbers of epochs: so many are (eps, delta)-private, and of more than the second some are not.
@@ -400,6 +411,7 @@ def _last(holds: Callable[[int], bool], known: int = 0) -> int:
     return known
 
 
+@checked_call
 @undisturbed()
 def least_sigma(
     make: Callable[[sp.Rational], Training], *, eps: Real, delta: Real, gap: float | None = 1e-2
@@ -455,6 +467,7 @@ def least_sigma(
 # -------------------------------------------------------------------------------------- An event of dp_accounting, read
 
 
+@checked_call
 def from_dp_event(event: Any) -> Training:
     """Return the training of an event of dp_accounting: Gaussian steps, drawn by Poisson sampling, composed.
 

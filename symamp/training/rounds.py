@@ -33,6 +33,7 @@ from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import BentLine, Line, line_of
 from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
+from symamp.verifier import MOST_PRECISION
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
 FAR_BELOW, _CLOSE = 30.0, 6.0
@@ -71,10 +72,6 @@ class OneEpoch(DirectedRound):
 
     direction: str
 
-    @cached_property
-    def _known(self) -> dict[tuple[str, float], tuple[Dyadic, Dyadic]]:
-        return {}
-
     def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
         """Return a lower and an upper end of the divergence of the pair at a level E >= 1.
 
@@ -82,15 +79,23 @@ class OneEpoch(DirectedRound):
         ---------
         D_E of the pair lies between them. Proof: docs/proofs/random_allocation.md.
         """
-        key = level.text, log_least
-        if key not in self._known:
+        known = _enclosed(self).setdefault(level.text, {})
+        if log_least not in known:
             low, high = self.ends(level, log_least)
             with at_precision(_BITS):
-                self._known[key] = (
+                known[log_least] = (
                     max(Dyadic.of(low.lower()), ZERO) if low.is_finite() else ZERO,
                     min(Dyadic.of(high.upper()), Dyadic(1)) if high.is_finite() else Dyadic(1),
                 )
-        return self._known[key]
+        return known[log_least]
+
+    def asked(self, level: Level) -> float:
+        """Return the last ``log_least`` of an enclosure that was made at a level; if none was, that of a large one."""
+        return next(reversed(_enclosed(self).get(level.text, {})), _LEAST_LOG)
+
+    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float] | None:
+        """Return what a certificate needs to repeat the enclosure; None where it cannot."""
+        return None
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
         """Return balls whose outer ends enclose the divergence."""
@@ -190,6 +195,12 @@ class OneEpoch(DirectedRound):
 
 
 _LEAST_LOG_OF_ALL = -3000.0
+
+
+@lru_cache(maxsize=256)
+def _enclosed(epoch: OneEpoch) -> dict[str, dict[float, tuple[Dyadic, Dyadic]]]:
+    """Return what is known of equal epochs, by level and accuracy: many questions ask for the same."""
+    return {}
 
 
 class _Proved:
@@ -420,6 +431,10 @@ class NormalRound(OneEpoch):
         with at_precision(64):
             return float(self.shift / number(self.sigma)())
 
+    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float]:
+        """Return the precision of the closed form."""
+        return _closed_form(log_least)
+
     def reversed(self) -> NormalRound:
         """Return the other direction, which is alike."""
         return replace(self, direction=_other(self.direction))
@@ -434,6 +449,10 @@ class NormalRound(OneEpoch):
         with at_precision(_BITS + int(4.0 * abs(log_least))):
             value = normal_divergence(self.shift / number(self.sigma)(), level.eps(), level.exponential())
             return value, value
+
+
+def _closed_form(log_least: float) -> dict[str, str | int | float]:
+    return {"kind": "closed", "precision": min(_BITS + int(4.0 * abs(log_least)), MOST_PRECISION)}
 
 
 def normal_divergence(mu: arb, eps: arb, e: arb) -> arb:
@@ -467,6 +486,10 @@ class PoissonStep(OneEpoch):
             return None if ratio is None else 1 + rate * (ratio - 1)
         least = sp.S.Zero if ratio is None else 1 / ratio
         return None if rate == 1 and least == 0 else 1 / (1 - rate * (1 - least))
+
+    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float] | None:
+        """Return the precision of the closed form."""
+        return _closed_form(log_least) if isinstance(self.base, NormalRound) else None
 
     def reversed(self) -> PoissonStep:
         """Return the other direction."""
@@ -524,6 +547,10 @@ class PoissonReplaced(OneEpoch):
     def ratio(self) -> None:
         """None: no likelihood ratio is the largest."""
         return None
+
+    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float]:
+        """Return the precision of the closed form."""
+        return _closed_form(log_least)
 
     def reversed(self) -> PoissonReplaced:
         """Return the round itself: the worlds mirror each other."""

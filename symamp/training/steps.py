@@ -20,7 +20,7 @@ from symamp.formulas.order import sign
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Atom, Floats, Law, RationalLaw, total
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import exact_number, listed
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.sums.kernels.one_sided import Lognormal, Summand
 
@@ -325,6 +325,9 @@ def _is_flat(start: Masses, end: Masses) -> bool:
 # --------------------------------------------------------------------------- Steps with finitely many messages, exactly
 
 
+_ROWS = "rows of 2 or 3 rational probabilities"
+
+
 @dataclass(frozen=True, init=False)
 class TableStep(Step):
     """A step with finitely many messages: rows of their probabilities with the example and without.
@@ -339,10 +342,11 @@ class TableStep(Step):
     rows: tuple[tuple[sp.Rational, ...], ...]
 
     def __init__(self, rows: Iterable[Sequence[object]]) -> None:
-        found = tuple(tuple(exact_number(x, "rows") for x in row) for row in rows)
+        listed_rows = [listed(row, "rows", _ROWS) for row in listed(rows, "rows", _ROWS)]
+        found = tuple(tuple(exact_number(x, "rows") for x in row) for row in listed_rows)
         widths = {len(row) for row in found}
         if widths not in ({2}, {3}) or not all(x.is_Rational and x >= 0 for row in found for x in row):
-            raise FormatError("rows", Problem("the rows form no table"), "give rows of 2 or 3 rational probabilities")
+            raise FormatError("rows", Problem("the rows form no table"), f"give {_ROWS}")
         if any(sum(row[i] for row in found) != 1 for i in range(max(widths))):
             raise FormatError("rows", Problem("a column does not sum to 1"), "give probabilities of all messages")
         object.__setattr__(self, "rows", found)

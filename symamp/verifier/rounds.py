@@ -77,7 +77,7 @@ def curves(check: Check, settings: list[Setting], side: Any, up: bool) -> dict[i
 def divergence(check: Check, settings: list[Setting], known: dict[int, Curve], side: Any, eps: Number, up: bool) -> arb:
     """Return a ball whose upper (lower) end bounds the divergence of all rounds together."""
     rounds = [(curve, settings[i].rounds) for i, curve in known.items()]
-    return _divergence(check, rounds, arb(eps), side["plan"], up)
+    return sum_of_losses(check, rounds, arb(eps), side["plan"], up)
 
 
 # --- the points of one kind of round ----------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _above_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
     else:
         found = [_point(check, setting, p) for p in curve["first"]]
     points = [(1 + rate * (e - 1), fmpq(0), rate * max(d, least)) for e, d in found]
-    return _above(_known(check, setting, curve, points, points))
+    return hull_above(_known(check, setting, curve, points, points))
 
 
 def _point(check: Check, setting: Setting, p: Any) -> tuple[fmpq, fmpq]:
@@ -143,7 +143,7 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
         law = law if setting.participation is None else setting.participation.triple(check, law, order)
         alike = not _is_removal(setting) and owner.is_symmetric((x0, x1), [x for x, _ in others])
         _require(len(orders) == 2 or alike, "the other order is missing")
-    return _below(_known(check, setting, curve, orders[0], orders[-1], law))
+    return hull_below(_known(check, setting, curve, orders[0], orders[-1], law))
 
 
 def _known(
@@ -213,12 +213,14 @@ def _hull(points: Curve) -> Curve:
     return hull
 
 
-def _above(known: list[Point]) -> Curve:
+def hull_above(known: list[Point]) -> Curve:
+    """Return the vertices of a convex function above a curve, from upper ends at points from (0, 1) on."""
     least = min(range(len(known)), key=lambda i: (known[i][2], i))
     return _hull([(e, high) for e, _, high in known[: least + 1]])
 
 
-def _below(known: list[Point]) -> Curve:
+def hull_below(known: list[Point]) -> Curve:
+    """Return the vertices of a convex function below a curve, from both ends at points from (0, 1) on."""
     values: dict[fmpq, fmpq] = {}
     for j, (start, low, _) in enumerate(known):
         lines, end = [(fmpq(1), fmpq(-1)), (fmpq(0), fmpq(0))], None
@@ -247,7 +249,7 @@ def _below(known: list[Point]) -> Curve:
     return hull
 
 
-def _divergence(check: Check, rounds: list[Any], eps: arb, plan: Any, up: bool) -> arb:
+def sum_of_losses(check: Check, rounds: list[Any], eps: arb, plan: Any, up: bool) -> arb:
     """Return a ball whose upper (lower) end bounds the divergence of the product, for every plan."""
     factors, lasting = [], arb(0)
     for vertices, count in rounds:

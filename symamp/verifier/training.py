@@ -1,149 +1,295 @@
-"""Training by random allocation: one step of t for each example, normal noise, an example there or not; one epoch.
+"""Training whose batches are drawn at random, with normal noise: epochs of random allocation, or Poisson sampling.
 
-PROVED, if valid: for each of both orders, the divergence of the pair (a uniform one of t messages is N(1, s^2), all
-others N(0, s^2)) from t messages N(0, s^2) is as claimed. That this pair is the worst for adaptive gradients of norm at
-most 1, and attained, is a theorem (docs/proofs/random_allocation.md), like the formulas that are evaluated here.
+PROVED, if valid: for each order of the worlds, the divergence of the pair of laws of all epochs is as claimed. An epoch
+of random allocation has the pair (a uniform one of t messages is N(1, s^2), all others N(0, s^2)) and t messages
+N(0, s^2). Of many, each point of the curve of one is proved, and the product of rounds whose curves go through the
+points (docs/proofs/composition.md). That the pair is the worst for adaptive gradients of norm at most 1, and attained,
+is a theorem (docs/proofs/random_allocation.md), like the formulas that are evaluated here. Of several steps of an epoch
+the upper end alone is proved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import ceil, log, pi, sqrt
 from typing import Any
 
 from flint import acb, acb_mat, arb, fmpq
 
-from .check import MOST_PRECISION, Check, Number, working
+from .certificate import MANY
+from .check import MOST_PRECISION, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
 from .documents import shaped
 from .refusals import Verdict, require
+from .rounds import hull_above, hull_below, sum_of_losses
+from .sums import KERNEL
 
-FORMAT, VERSION = "symamp-training-certificate", 1
-DIRECTIONS = ("remove", "add")
-_DOCUMENT = {"format": str, "version": int, "claim": dict, "training": {"sigma": str, "steps": int}, "supposed": [str]}
+FORMAT, VERSION = "symamp-training-certificate", 2
+DIRECTIONS, REPLACE = ("remove", "add"), "replace"
+_TRAINING = {"sigma": str, "steps": int, "selected": int, "rate": str, "epochs": int, "neighbours": str}
+_DOCUMENT = {"format": str, "version": int, "claim": dict, "training": _TRAINING, "points": [dict], "supposed": [str]}
+_POINT = dict.fromkeys(("direction", "level", "low", "high"), str) | {"steps": int, "evidence": dict}
 _LINE = {"kind": str, "precision": int, "tilt": str, "step": str, "count": int, "further": str, "turn": str}
 _JUMP = {"kind": str, "precision": int, "threshold": str, "place": str, "tilt": str, "alone": str}
 _CONTOUR = {"kind": str, "precision": int, "count": int} | dict.fromkeys(("scale", "angle", "width", "step"), str)
-_PLANS = {"line": _LINE, "jump": _JUMP, "contour": _CONTOUR}
-_MOST_STEPS, _MOST_COUNT, _MOST_TERMS, _BINS = 10**9, 50_000, 4 * 10**9, 120
+_PLANS = {"line": _LINE, "jump": _JUMP, "contour": _CONTOUR, "closed": {"kind": str, "precision": int}}
+_ROUNDS = {"kind": str, "precision": int, "plan": KERNEL, "curves": [{"steps": int, "right": [int], "left": [int]}]}
+_MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
+_MOST_COUNT, _MOST_TERMS, _BINS = 50_000, 4 * 10**9, 120
 
 
 def verdict(data: Any) -> Verdict:
     """Return the verdict on a certificate of training that proves its claim; a refusal is raised otherwise."""
     require(data.get("version") == VERSION, f"not version {VERSION} of a certificate of training")
-    shaped(data, _DOCUMENT | {"above": dict.fromkeys(DIRECTIONS, dict), "below": dict}, "certificate")
-    shaped(data["below"], {"direction": str, "evidence": dict}, "below")
-    claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"
+    replaced = isinstance(data.get("training"), dict) and data["training"].get("neighbours") == REPLACE
+    names = (REPLACE,) if replaced else DIRECTIONS
+    below_shape = {"direction": str, "evidence": dict} if data.get("below") is not None else type(None)
+    shaped(data, _DOCUMENT | {"above": dict.fromkeys(names, dict), "below": below_shape}, "certificate")
+    claim, is_epsilon, below = data["claim"], data["claim"].get("quantity") == "epsilon", data["below"]
     key = "delta" if is_epsilon else "eps"
     shaped(claim, dict.fromkeys(("quantity", "lower", "upper", key), str), "claim")
     require(claim["quantity"] in ("epsilon", "delta"), "claim: another quantity")
-    check, t, below = Check(), data["training"]["steps"], data["below"]
-    require(2 <= t <= _MOST_STEPS, "training: a number of steps out of range")
-    require(below["direction"] in DIRECTIONS, "below: another direction")
+    require(below is None or below["direction"] in names, "below: another direction")
+    for i, point in enumerate(data["points"]):
+        shaped(point, _POINT, f"points[{i}]")
+        _require_shape(point["evidence"], f"points[{i}].evidence")
+    for name in names:
+        _require_shape(data["above"][name], name, {"rounds": _ROUNDS})
+    if below is not None:
+        _require_shape(below["evidence"], "below", {"rounds": _ROUNDS})
+    check = Check(MOST_WORK * (MANY if data["points"] else 1))
+    training = _Training(check, data)
     with working(256):
         lower, upper, at = (check.number(claim[x]) for x in ("lower", "upper", key))
-        sigma = check.fraction(data["training"]["sigma"])
         require(0 < at < 1 if is_epsilon else 0 <= at < 1000, "claim: a number out of range")
-        require(sigma * 100 >= 1 and sigma <= 10**6, "training: a sigma out of range")
         require_order(lower, upper, not is_epsilon)
         require(not is_epsilon or upper < 1000, "claim: a number out of range")
-    for name in DIRECTIONS:
-        high = _divergence(check, data, data["above"][name], name, "upper")[1]
+    for name in names:
+        high = training.divergence(name, data["above"][name], claim["upper" if is_epsilon else "eps"], True)
         with working(256):
             proved = high <= check.number(claim["delta" if is_epsilon else "upper"])
             require(proved, f"{name}: the divergence is not proved to be as claimed", "invalid")
     with working(256):
         trivial = lower == 0
     if not trivial:
-        low = _divergence(check, data, below["evidence"], below["direction"], "lower")[0]
+        require(below is not None, "below: nothing is proved", "invalid")
+        require(training.selected in (1, training.steps), "below: of several steps nothing is proved", "invalid")
+        eps = claim["lower" if is_epsilon else "eps"]
+        low = training.divergence(below["direction"], below["evidence"], eps, False)
         with working(256):
             proved = low > check.number(claim["delta"]) if is_epsilon else low >= check.number(claim["lower"])
             require(proved, "below: the divergence is not proved to be as claimed", "invalid")
-    said = f"{claim['quantity']} in {between(lower, upper)}, {key} = {given(claim[key], at)}"
-    whose = f"random allocation, one of {t} steps, normal noise of {given(data['training']['sigma'], arb(sigma))}"
-    told = ("both orders of the worlds with and without an example, from above", f"{below['direction']}, from below")
+    said = f"{claim['quantity']} in {between(lower, upper)}, {key} = {given(claim[key], at)}, {training.told()}"
+    told = [f"{' and '.join(names)}, from above", *([] if trivial else [f"{below['direction']}, from below"])]
     theorem = "that this pair of laws is the worst for adaptive gradients of norm at most 1, which is a theorem"
-    return Verdict(
-        "valid", f"{said}, {whose}", told, (theorem, *(f"stated: {quoted(x)}" for x in data["supposed"][:32]))
-    )
+    return Verdict("valid", said, tuple(told), (theorem, *(f"stated: {quoted(x)}" for x in data["supposed"][:32])))
 
 
-def _divergence(check: Check, data: Any, plan: Any, name: str, end: str) -> tuple[Number, Number]:
-    """Return a lower and an upper end of the divergence in one order, at eps or at one end of a claimed one."""
-    claim, t = data["claim"], data["training"]["steps"]
-    require(plan.get("kind") in tuple(_PLANS), f"{name}: another kind of evidence")
-    shaped(plan, _PLANS[plan["kind"]], name)
-    require(64 <= plan["precision"] <= MOST_PRECISION, f"{name}: a precision out of range")
-    with working(plan["precision"]):
-        sigma = check.fraction(data["training"]["sigma"])
-        eps = arb(check.number(claim["eps"] if "eps" in claim else claim[end]))
-        e = eps.exp()
-        if plan["kind"] == "jump":
-            require(name == "remove", f"{name}: no evidence of this order")
-            low, high = _by_jump(check, arb(sigma), t, t * e, plan)
-        else:
+def _require_shape(how: Any, what: str, further: dict[str, Any] | None = None) -> None:
+    known = _PLANS | (further or {})
+    require(how.get("kind") in tuple(known), f"{what}: another kind of evidence")
+    shaped(how, known[how["kind"]], what)
+    require(64 <= how["precision"] <= MOST_PRECISION, f"{what}: a precision out of range")
+    require(0 < how.get("count", 1) <= _MOST_COUNT, f"{what}: a number out of range")
+
+
+class _Training:
+    """What is claimed of, and evaluations that several points or ends share."""
+
+    def __init__(self, check: Check, data: Any) -> None:
+        of, self.check, self.points = data["training"], check, data["points"]
+        self.steps, self.selected, self.epochs = of["steps"], of["selected"], of["epochs"]
+        self.replaced = of["neighbours"] == REPLACE
+        require(self.replaced or of["neighbours"] == "add_remove", "training: other neighbours")
+        require(1 <= self.selected <= self.steps <= _MOST_STEPS, "training: a number of steps out of range")
+        require(1 <= self.epochs <= _MOST_EPOCHS, "training: a number of epochs out of range")
+        with working(256):
+            self.sigma, self.rate = check.fraction(of["sigma"]), check.fraction(of["rate"])
+        require(self.sigma * 100 >= 1 and self.sigma <= 10**6, "training: a sigma out of range")
+        require(0 < self.rate <= 1 and (self.rate == 1 or self.selected == 1), "training: a rate out of range")
+        size, longer = divmod(self.steps, self.selected)
+        blocks = [(size, self.selected - longer), (size + 1, longer)] if self.rate == 1 else [(1, self.steps)]
+        self.blocks = [(t, count * self.epochs) for t, count in blocks if count]
+        require(len(self.points) <= _MOST_POINTS, f"too large: more than {_MOST_POINTS} points")
+        self._proved: dict[int, tuple[fmpq, fmpq]] = {}
+        self._lines: dict[Any, Callable[[arb], tuple[arb, arb]]] = {}
+
+    def told(self) -> str:
+        """Return what the claim is about."""
+        with working(256):
+            noise = given(str(self.sigma), arb(self.sigma))
+        chosen = f"{self.selected} of {self.steps} steps" if self.rate == 1 else f"{self.steps} Poisson sampled steps"
+        rate = "" if self.rate == 1 else f" at the rate {given(str(self.rate), self.rate)}"
+        example = "replaced" if self.replaced else "there or not"
+        epochs = "an epoch" if self.epochs == 1 else f"{self.epochs} epochs"
+        return f"{epochs} of {chosen}{rate}, normal noise of {noise}, an example {example}"
+
+    def divergence(self, name: str, how: Any, eps: str, up: bool) -> Number:
+        """Return an upper or a lower end of the divergence of all epochs in one order."""
+        if how["kind"] == "rounds":
+            return self._product(name, how, eps, up)
+        require(
+            len(self.blocks) == 1 and self.blocks[0][1] == 1, f"{name}: no evidence about several rounds", "invalid"
+        )
+        return self._one(name, self.blocks[0][0], how, lambda: arb(self.check.number(eps)).exp())[up]
+
+    def _product(self, name: str, how: Any, eps: str, up: bool) -> arb:
+        require([c["steps"] for c in how["curves"]] == [t for t, _ in self.blocks], f"{name}: other epochs", "invalid")
+        points = sum(len(c[side]) for c in how["curves"] for side in ("right", "left"))
+        with working(how["precision"]):
+            if how["plan"]:
+                count = sum(max(b - a + 1, 0) for a, b in how["plan"]["evaluated"]) + len(how["plan"]["dropped"])
+                self.check.spend((points + 1) * min(count, 10**9), hard=True)
+            curves = [
+                (self._curve(name, c, up), count) for c, (_, count) in zip(how["curves"], self.blocks, strict=True)
+            ]
+            return sum_of_losses(self.check, curves, arb(self.check.number(eps)), how["plan"], up)
+
+    def _curve(self, name: str, curve: Any, up: bool) -> list[tuple[fmpq, fmpq]]:
+        """Return the vertices of a curve from points of one order at E >= 1, and at 1/E from the other."""
+        other = {"remove": "add", "add": "remove"}.get(name, name)
+        right, left = (
+            [
+                (self.check.fraction(self.points[i]["level"]), *self._point(i, order, curve["steps"]))
+                for i in curve[side]
+            ]
+            for side, order in (("right", name), ("left", other))
+        )
+        known = sorted([(1 / e, 1 - 1 / e + low / e, 1 - 1 / e + high / e) for e, low, high in left if e > 1] + right)
+        require(
+            known and all(a[0] < b[0] for a, b in pairwise(known)), f"{name}: no points, or a level twice", "invalid"
+        )
+        return (hull_above if up else hull_below)([(fmpq(0), fmpq(1), fmpq(1)), *known])
+
+    def _point(self, i: int, name: str, steps: int) -> tuple[fmpq, fmpq]:
+        """Return the ends of a point, after a proof that they enclose the divergence of an epoch."""
+        require(0 <= i < len(self.points), f"{name}: no such point")
+        point = self.points[i]
+        if i not in self._proved:
+            level, low, high = (self.check.fraction(point[x]) for x in ("level", "low", "high"))
+            require(level >= 1 and 0 <= low <= high <= 1, f"points[{i}]: a number out of range")
+            least, most = self._one(point["direction"], point["steps"], point["evidence"], lambda: arb(level))
+            require((low == 0 or low <= least) and most <= high, f"points[{i}]: not proved", "invalid")
+            self._proved[i] = low, high
+        same = point["direction"] == name and point["steps"] == steps
+        require(same, f"points[{i}]: of another order, or number of steps", "invalid")
+        return self._proved[i]
+
+    def _one(self, name: str, t: int, plan: Any, level: Callable[[], arb]) -> tuple[Number, Number]:
+        """Return both ends of the divergence of an epoch of t steps in one order."""
+        require(name in ((REPLACE,) if self.replaced else DIRECTIONS), f"{name!a:.40}: another direction")
+        require((plan["kind"] == "closed") == (t == 1), f"{name}: evidence for another number of steps", "invalid")
+        with working(plan["precision"]):
+            e = level()
+            if t == 1:
+                value = _closed(arb(self.sigma), arb(self.rate), e, name)
+                return value.lower(), value.upper()
+            require(not self.replaced, f"{name}: no evidence of this order")
+            if plan["kind"] == "jump":
+                require(name == "remove", f"{name}: no evidence of this order")
+                low, high = _by_jump(self.check, arb(self.sigma), t, t * e, plan)
+                return (low / t).lower(), (high / t).upper()
+            line = t, *sorted(plan.items())
+            if line not in self._lines:
+                made = _line if plan["kind"] == "line" else _contour
+                self._lines[line] = made(self.check, self.sigma, t, plan)
+            self.check.spend(5 * plan["count"], hard=True)
             k = t * e if name == "remove" else t / e
-            low, high = (_by_line if plan["kind"] == "line" else _by_contour)(check, sigma, t, k, plan)
+            low, high = self._lines[line](k)
             if name == "remove":
                 low, high = low + t - k, high + t - k
             else:
                 low, high = low * e, high * e
-        return (low / t).lower(), (high / t).upper()
+            return (low / t).lower(), (high / t).upper()
+
+
+def _closed(s: arb, q: arb, e: arb, name: str) -> arb:
+    """Return the divergence of one step that an example is in with probability q (section 6 of the proof)."""
+    root = s * arb(2).sqrt()
+
+    def beyond(y: arb, shift: int) -> arb:
+        return ((y - shift) / root).erfc() / 2
+
+    if name == REPLACE:
+        b = (1 - q) * (e - 1) / q * (1 / (2 * s * s)).exp()
+        y = s * s * ((b + (b * b + 4 * e).sqrt()) / 2).log()
+        return q * (beyond(y, 1) - e * beyond(y, -1)) - (1 - q) * (e - 1) * beyond(y, 0)
+    inner, scale = 1 + (e - 1) / q, q
+    if name == "add":
+        rest = 1 - (1 - 1 / e) / q
+        if not rest > 0:
+            require(rest < 0, "a level is not told from where the divergence is 0", "invalid")
+            return arb(0)
+        inner, scale = 1 / rest, e * q * rest
+    y = s * s * inner.log() + arb(1) / 2
+    return scale * (beyond(y, 1) - inner * beyond(y, 0))
 
 
 # ------------------------------------------------------------------------------------------------ A line of frequencies
 
 
-def _by_line(check: Check, sigma: fmpq, t: int, k: arb, plan: Any) -> tuple[arb, arb]:
-    """Return ends of E(K - T)_+ (section 2 of the proof)."""
+def _line(check: Check, sigma: fmpq, t: int, plan: Any) -> Callable[[arb], tuple[arb, arb]]:
+    """Return what gives ends of E(K - T)_+ at K (section 2 of the proof)."""
     c, step, further, turn = (arb(check.fraction(plan[x])) for x in ("tilt", "step", "further", "turn"))
     s, count, bits = arb(sigma), plan["count"], plan["precision"]
-    require(c > 0 and step > 0 and further > c and 0 < count <= _MOST_COUNT, "line: a number out of range")
+    require(c > 0 and step > 0 and further > c, "line: a number out of range")
     u = step * count
     require(turn >= 0 and turn <= acb(c, u).arg(), "line: a turn out of range", "invalid")
-    values = _transforms(check, sigma, c, step, count, bits)
-    total, x = acb(0), acb(0, step * k).exp()
-    powers = _powers(x, count)
-    for j, (phi, power) in enumerate(zip(values, powers, strict=True)):
+    weights = []
+    for j, phi in enumerate(_transforms(check, sigma, c, step, count, bits)):
         w = acb(c, step * j)
-        total += phi**t / (w * w) * power * (1 if j else acb(1) / 2)
+        weights.append(phi**t / (w * w) * (1 if j else acb(1) / 2))
     (far,) = _transforms(check, sigma, (c * turn.cos() + u * turn.sin()).lower(), arb(0), 1, bits)
     bound = ((s * s * turn * turn / 2).exp() * far.real).upper()
     rest = bound**t * (arb(1) / count**2 + arb(1) / count) / (step * step)
     window = 2 * arb.pi() / step
-    scale, q = (c * k).exp() / window, (-c * window).exp()
-    middle = scale * 2 * total.real - ((k - t) + window / (1 - q)) * q / (1 - q)
-    above = (middle + 2 * scale * rest + t - k).upper()  # of E(T - K)_+, and so of all that is folded from above
-    folded = above.min(arb(t)).max(arb(0)) * q / (1 - q)
-    if not window >= k:
-        (other,) = _transforms(check, sigma, further, arb(0), 1, bits)
-        folded += (further * k - 1).exp() * other.real**t / further / ((further - c) * window).expm1()
-    apart = 2 * scale * rest
-    return (middle - apart - folded).lower(), (middle + apart).upper()
+    q = (-c * window).exp()
+    (other,) = _transforms(check, sigma, further, arb(0), 1, bits)
+
+    def ends(k: arb) -> tuple[arb, arb]:
+        total = acb(0)
+        for weight, power in zip(weights, _powers(acb(0, step * k).exp(), count), strict=True):
+            total += weight * power
+        scale = (c * k).exp() / window
+        middle = scale * 2 * total.real - ((k - t) + window / (1 - q)) * q / (1 - q)
+        above = (middle + 2 * scale * rest + t - k).upper()  # of E(T - K)_+, and so of all that is folded from above
+        folded = above.min(arb(t)).max(arb(0)) * q / (1 - q)
+        if not window >= k:
+            folded += (further * k - 1).exp() * other.real**t / further / ((further - c) * window).expm1()
+        apart = 2 * scale * rest
+        return (middle - apart - folded).lower(), (middle + apart).upper()
+
+    return ends
 
 
-def _by_contour(check: Check, sigma: fmpq, t: int, k: arb, plan: Any) -> tuple[arb, arb]:
-    """Return ends of E(K - T)_+ from a contour that is bent to the left (section 2 of the proof)."""
+def _contour(check: Check, sigma: fmpq, t: int, plan: Any) -> Callable[[arb], tuple[arb, arb]]:
+    """Return what gives ends of E(K - T)_+ at K, from a contour that is bent to the left (section 2 of the proof)."""
     scale, angle, width, h = (arb(check.fraction(plan[x])) for x in ("scale", "angle", "width", "step"))
     s, count, bits = arb(sigma), plan["count"], plan["precision"]
     good = scale > 0 and h > 0 and 0 < width < angle and angle + width < arb.pi() / 2
-    require(good and 0 < count <= _MOST_COUNT, "contour: a number out of range")
-    spread, height, total = t * s * s / 2, scale * k, arb(0)
+    require(good, "contour: a number out of range")
+    weights = []
     for j in range(count):
         x = h * j
         w = scale * acb(1 - angle.sin() * x.cosh(), angle.cos() * x.sinh())
         slope = scale * acb(angle.cos() * x.cosh(), angle.sin() * x.sinh())
-        value = (_transform(check, sigma, w, bits) ** t * (w * k).exp() * slope / (w * w)).real
-        total += value * (2 if j else 1)
+        weights.append((w, _transform(check, sigma, w, bits) ** t * slope / (w * w) * (2 if j else 1)))
 
-    def largest(turn: arb, far: arb) -> arb:
-        rise = spread * turn * turn + height * (1 - turn.sin() * far)
-        return rise.exp() * arb(2).sqrt() / (scale * (1 - turn.sin()) ** arb(1.5))
+    def ends(k: arb) -> tuple[arb, arb]:
+        total = sum(((weight * (w * k).exp()).real for w, weight in weights), arb(0))
+        spread, height = t * s * s / 2, scale * k
 
-    inside = arb.pi() * (largest(angle - width, arb(1)) + largest(angle + width, arb(1)))
-    end = h * (count - 1)
-    error = inside / (2 * arb.pi() * width / h).expm1() + 4 * largest(angle, end.cosh()) * (-end).exp()
-    return ((h * total - error) / (2 * arb.pi())).lower(), ((h * total + error) / (2 * arb.pi())).upper()
+        def largest(turn: arb, far: arb) -> arb:
+            rise = spread * turn * turn + height * (1 - turn.sin() * far)
+            return rise.exp() * arb(2).sqrt() / (scale * (1 - turn.sin()) ** arb(1.5))
+
+        inside = arb.pi() * (largest(angle - width, arb(1)) + largest(angle + width, arb(1)))
+        end = h * (count - 1)
+        error = inside / (2 * arb.pi() * width / h).expm1() + 4 * largest(angle, end.cosh()) * (-end).exp()
+        return ((h * total - error) / (2 * arb.pi())).lower(), ((h * total + error) / (2 * arb.pi())).upper()
+
+    return ends
 
 
 def _bound(s: arb, c: arb) -> arb:

@@ -13,7 +13,7 @@ import sympy as sp
 
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.randomizer import Orbit
-from symamp.errors import ArgumentError, FormatError, Problem
+from symamp.errors import ArgumentError, FormatError, Problem, checked_call
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter, admissible_points, probing_points
 from symamp.numbers.reading import Point, exact_number, parse_expression
@@ -106,7 +106,8 @@ def table_from_json(data: object) -> FiniteMechanism:
     rows = document["table"]
     for x in (*rows, *inputs):
         if (x in rows) != (x in inputs):
-            refuse("table", x if x in rows else f"no {x}", "one row for each of the inputs")
+            told = f"{printable(x)!r} has a row and is no input" if x in rows else f"input {printable(x)!r} has no row"
+            raise FormatError("table", Problem(told), "give one row for each of the inputs")
     symbols = {parameter.name: parameter.symbol for parameter in parameters}
     points, probes = admissible_points(parameters), probing_points(parameters)
     seen: dict[str, sp.Expr] = {}  # tables repeat themselves, and building an expression is what takes time
@@ -309,13 +310,9 @@ class _Reader:
 
 _MOST_BYTES = 4 * 2**20
 _MOST_DIGITS = 1000
-_READERS: dict[object, Callable[[object], Any]] = {
-    "symamp-mechanism": table_from_json,
-    "symamp-family": family_from_json,
-    FORMAT: lambda data: combined_from_json(data, mechanism_from_json),
-}
 
 
+@checked_call
 def load_mechanism(path: str | os.PathLike[str]) -> Any:
     """Return the mechanism or family that the JSON file describes, checked: rows sum to 1, no entry is negative.
 
@@ -342,7 +339,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Any:
     try:
         # Only regular files: opening a pipe would wait, and a device may never end.
         if not Path(path).is_file():
-            raise FormatError("path", place, "the name of an existing file")
+            raise FormatError("path", Problem(f"there is no file {place}"), "give the path of an existing file")
         with open(path, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
@@ -358,6 +355,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Any:
     return mechanism_from_json(_decoded(text, place))
 
 
+@checked_call
 def mechanism_from_json(data: object) -> Any:
     """Return the mechanism or family that a decoded JSON document describes (``load_mechanism`` says what is raised).
 
@@ -373,6 +371,13 @@ def mechanism_from_json(data: object) -> Any:
     form = data.get("format") if isinstance(data, dict) else None
     found: Mechanism = _READERS.get(form if isinstance(form, str) else None, table_from_json)(data)
     return found
+
+
+_READERS: dict[object, Callable[[object], Any]] = {
+    "symamp-mechanism": table_from_json,
+    "symamp-family": family_from_json,
+    FORMAT: lambda data: combined_from_json(data, mechanism_from_json),
+}
 
 
 def _decoded(text: str, place: str) -> object:
@@ -399,6 +404,7 @@ def _decoded(text: str, place: str) -> object:
             text, parse_float=Decimal, parse_int=number, parse_constant=constant, object_pairs_hook=members
         )
     except json.JSONDecodeError as error:
-        raise FormatError(place, Problem(f"no JSON: {error.msg} in line {error.lineno}"), "correct the file") from None
+        told = f"no JSON: {error.msg} in line {error.lineno}, column {error.colno}" if text.strip() else "it is empty"
+        raise FormatError(place, Problem(told), "write a JSON object; `symamp schema` prints what it holds") from None
     except RecursionError:
         raise FormatError(place, Problem("lists or objects are nested too deeply"), "see symamp schema") from None

@@ -8,7 +8,7 @@ from functools import lru_cache
 import sympy as sp
 
 from symamp.decompositions.worst_pair import WorstPair
-from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.errors import ArgumentError, UndecidedOrderError, checked_call
 from symamp.formulas.order import sign
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.noise.densities import Densities, check_inputs
@@ -101,6 +101,7 @@ _MOST_INPUTS = 8
 _FACTS = ("positive", "negative", "nonnegative", "nonpositive", "zero", "integer", "rational", "irrational")
 
 
+@checked_call
 def DensityMechanism(  # noqa: N802  (what it returns is a mechanism, of the kind that the density is)
     density: sp.Expr,
     x: sp.Symbol | None = None,
