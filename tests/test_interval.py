@@ -535,4 +535,4 @@ def test_false_claims_are_refused():
     ]
     for change in changes:
         assert changed(**change).status != "valid", change
-    assert changed(eps0="49/100").status == "valid"
+    assert changed(eps0="499/1000").status == "valid"
