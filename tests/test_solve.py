@@ -6,7 +6,7 @@ from math import inf, log
 import pytest
 
 import symamp as sa
-from symamp.questions.solve import Trial, step_out
+from symamp.questions.solve import WORTH, Trial, step_out
 from symamp.settings.question import Query
 
 
@@ -30,7 +30,7 @@ class Falling:
     def trial(self, place):
         self.places.append(place)
         miss = self.outward * (-self.rate * place - self.log_delta) + self.noise
-        return Trial(place if miss <= 0.0 else None, miss, self.error > 0.0)
+        return Trial(place if miss <= 0.0 else None, miss, WORTH if self.error > 0.0 else inf)
 
 
 TRUTH = -log(1e-6) / 20.0

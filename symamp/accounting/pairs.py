@@ -103,8 +103,8 @@ class RoundPairs:
     ) -> Pairs:
         """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
 
-        One round that is asked about one ``level`` E >= 1 needs no other point above. ``estimated`` pairs above are
-        made of estimates in floats, and bound nothing.
+        One round that is asked about one ``level`` E >= 1 needs no other point above. ``estimated`` pairs are made
+        of estimates in floats, and bound nothing.
 
         ``even`` ones are for questions that are not known yet. A ``tail`` asks for further points up to the local
         budget, so that no loss is infinite that is finite; it says how small a divergence there matters, as minus its
@@ -121,7 +121,7 @@ class RoundPairs:
             even,
             checked_effort(effort),
             level if up and self.count == 1 else None,
-            up and estimated,
+            estimated,
         )
         if key not in self._made:
             self._made[key] = self._pairs(*key)
@@ -187,7 +187,7 @@ class RoundPairs:
                 continue
             worst = None if top == 1 else found.below(max(centre, s / 2.0))
             if worst is not None:
-                below = points_of(*worst, (*levels, *tails), top, bits, limits=limits)
+                below = points_of(*worst, (*levels, *tails), top, bits, limits=limits, estimated=estimated)
                 curves.append(RoundCurve(found, count, below, bits, worst))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves), limits.was_met)

@@ -319,16 +319,25 @@ def is_symmetric(found: Repeatable) -> bool:
 
 
 def points_of(
-    found: Repeatable, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int, *, limits: Limits
+    found: Repeatable,
+    n: int,
+    levels: Iterable[fmpq],
+    top: fmpq | None,
+    bits: int,
+    *,
+    limits: Limits,
+    estimated: bool = False,
 ) -> CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
     Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out.
+    ``estimated`` ones are estimates in floats, and enclose nothing.
     """
     levels, orders = tuple(levels), [found]
     if not is_symmetric(found):
         orders.append(found.swapped())
-    right, *left = (_descended(order, levels, n, bits, limits.part(BELOW / len(orders))) for order in orders)
+    parts = [(order, limits.part(BELOW / len(orders))) for order in orders]
+    right, *left = (_descended(order, levels, n, bits, part, estimated) for order, part in parts)
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
@@ -343,11 +352,13 @@ def _settings(n: int) -> Settings:
 
 
 def _descended(
-    order: Repeatable, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits
+    order: Repeatable, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits, estimated: bool
 ) -> tuple[CurvePoint, ...]:
     settings = _settings(n).under(limits)
 
     def point(e: fmpq) -> CurvePoint:
+        if estimated:
+            return CurvePoint.estimated(e, order.log_estimate(level_at(e), n, settings.rough)).floored(bits)
         found = order.enclose(level_at(e), n, settings)
         with at_precision(found.precision + 64):
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())

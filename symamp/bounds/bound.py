@@ -25,7 +25,7 @@ from symamp.sums.kernels.tilted import Plan
 
 # -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data
 
-COARSE, CLOSER = 0.05, 0.005
+COARSEST, COARSE, CLOSER = 0.5, 0.05, 0.005
 """The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
 _MANY_MESSAGES = 32
 """With more messages one evaluation may take long: only the part that is left is then evaluated with care."""
@@ -353,7 +353,6 @@ class MaxOverPairs:
 
 def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:
     """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
-    rough = (COARSE,) if part.estimate_error > 0.0 else (COARSE, CLOSER)
     whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
     looser = part.looser_proxy
     if looser is not None and looser.log_estimate(level, n, settings.rough) < log_of_ball(whole) - COARSE:
@@ -361,6 +360,7 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
         if found.is_at_most(limit):
             return found
     margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
+    rough = (max(COARSE, min(0.3 * margin, COARSEST)),) if part.estimate_error > 0.0 else (COARSE, CLOSER)
     is_hopeless = isinstance(limit, fmpq) and margin < -COARSE  # a given goal: how far above it does not matter
     for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))

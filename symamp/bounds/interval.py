@@ -56,8 +56,10 @@ _LEAST_LOG = -600.0
 """Smaller divergences, in logarithms, are left to other bounds: doubles come to their end."""
 _FARTHER = 1.05
 """A bound is at most so many times as far as where it is expected."""
-_MOST_PLACES, _MOST_PAIRS = 160, 1_500
-"""With more places, or twice as many pairs of them, nothing is tried; with more pairs cells are not cut further."""
+_MOST_PLACES, _MOST_PAIRS = 60, 1_500
+"""With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
+_WIDER = (1.0, 4.0, 16.0)
+"""How much longer cells are tried than the room says, where it asks for too many."""
 _SETTLED = 0.95
 """What a blanket shows to be below this part of the aim is settled."""
 _TILTS = np.geomspace(0.15, 30.0, 18)
@@ -234,8 +236,11 @@ class _Boxes:
 
         Each box has a table of its own: what is known of one is known of its parts.
         """
-        first, second = (self._places(above) for above in (True, False))
-        if max(len(first), len(second)) > _MOST_PLACES or len(first) * len(second) > 2 * _MOST_PAIRS:
+        for wider in _WIDER:
+            first, second = (self._places(above, wider) for above in (True, False))
+            if max(len(first), len(second)) <= _MOST_PLACES and len(first) * len(second) <= 2 * _MOST_PAIRS:
+                break
+        else:
             return arb("inf")
         known = np.where(self._compared(first, second), inf, 0.0)
         for _ in range(_CUTS):
@@ -285,13 +290,17 @@ class _Boxes:
         """Return which boxes have pairs that are compared: others are mirror images."""
         return np.asarray(np.array(first[:-1])[:, None] < np.array(second[1:])[None, :])
 
-    def _places(self, above: bool) -> tuple[float, ...]:
-        """Return places of one compared input, with cells as long as the distance from the worst pair allows."""
+    def _places(self, above: bool, wider: float) -> tuple[float, ...]:
+        """Return places of one compared input, with cells as long as the distance from the worst pair allows.
+
+        ``wider`` is how much longer they may be than the room says.
+        """
         log_rest = log(_OF_REMAINDER * self.room * self.ends)
-        places, size, most = [0.0], _SHORTEST, _MOST_LOWERED * log(self.e)
+        shortest, most = wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
+        places, size = [0.0], shortest
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
             last = places[-1]
-            budget = min((_OF_CELL * self.room + _OF_SLACK * self._slack(last)) / self.slope, most)
+            budget = min((wider * _OF_CELL * self.room + _OF_SLACK * self._slack(last)) / self.slope, most)
 
             def fits(size: float, last: float = last, budget: float = budget) -> bool:
                 ends = (last, min(last + size, 1.0)) if above else (1.0 - min(last + size, 1.0), 1.0 - last)
@@ -299,7 +308,7 @@ class _Boxes:
 
             while size < _LONGEST and fits(_STEP * size):
                 size *= _STEP
-            while size > _SHORTEST and not fits(size):
+            while size > shortest and not fits(size):
                 size /= _STEP
             following = last + rounded(size)
             places.append(1.0 if following > 1.0 - 0.3 * size else following)

@@ -89,7 +89,7 @@ class CandidateBounds:
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:
                 continue
-            start, first = (least, None) if tried else (low, None)
+            start, first = (low if 0.0 < low < inf else least), None
             if bound.searched_table is not None and lower is not None and 0.0 < low < inf:
                 start, first = low, lower
             root, part = bound.root(n, log_delta, settings, start, first)

@@ -320,9 +320,14 @@ def _point(
     effort: str,
 ) -> _Point:
     truth: Answer = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
+    own = truth.method if isinstance(profile, Profile) else None  # of coordinates the rows are about whole messages
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
     for analysis in BOUNDS.values():
-        if analysis.name in chosen and analysis.unsupported_reason(subject) is None:
+        if analysis.name not in chosen:
+            continue
+        if analysis.name == own:
+            rows.append(_row(own, Reading(truth.upper), analysis.proof_status, analysis.source, truth))
+        elif analysis.unsupported_reason(subject) is None:
             rows += _of_analysis(analysis, subject, truth)
     for form in CLOSED_FORMS.values():
         if form.name in chosen and form.unsupported_reason(subject) is None:

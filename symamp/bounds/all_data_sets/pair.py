@@ -17,7 +17,7 @@ from symamp.bounds.reduction import Reduction
 from symamp.decompositions.pair_groups import PairGroup
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
-from symamp.sums.all_data_sets.search import Others, Searches
+from symamp.sums.all_data_sets.search import SHARPER, Others, Searches
 from symamp.sums.divergence import ROUGH, Enclosure, Settings
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
@@ -114,7 +114,13 @@ class PairGroupBound(AllDataSetsPairBound):
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return min(super().log_estimate(level, n, settings), self.envelope.log_estimate(level, n, settings))
+        own = super().log_estimate(level, n, settings)
+        return own if self._is_sharp(level, n) else min(own, self.envelope.log_estimate(level, n, settings))
+
+    def _is_sharp(self, level: Level, n: int) -> bool:
+        """Return whether the bound is known to be so near to a data set that the envelope is not below it."""
+        found = self.searches.known(level, n)
+        return found is not None and found.excess <= SHARPER
 
     def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate that the search for a root may ask for often."""
@@ -128,7 +134,9 @@ class PairGroupBound(AllDataSetsPairBound):
         The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
         the group is what it says. Proof: docs/proofs/other_inputs.md.
         """
-        if self.envelope.log_estimate(level, n, settings.rough) < super().log_estimate(level, n, settings.rough):
+        rough = settings.rough
+        own = super().log_estimate(level, n, rough)
+        if not self._is_sharp(level, n) and self.envelope.log_estimate(level, n, rough) < own:
             return self.envelope.enclose(level, n, settings)
         return super().enclose(level, n, settings)
 

@@ -298,23 +298,18 @@ class PrivKV(StateChannel):
             return {block: size for block, size in {**shared, **own}.items() if size}
 
         def group(name: str, corners: Iterable[_Blocks], said: Callable[[Any], str] = str) -> PairGroup:
-            some = {said(keys): law(keys) for found in corners for keys in _corners(found, s)}
-            return replace(listed_group(("x0", name), some), listed=False)
+            some = {frozenset(keys.items()): keys for found in corners for keys in _corners(found, s)}
+            return replace(listed_group(("x0", name), {said(x): law(x) for x in some.values()}), listed=False)
 
         first = group("x1", [blocks({})], _said)
-        if s <= _MOST_LISTED:
-            pairs = [(e, c - e) for c in range(1, s + 1) for e in range(min(c, s - 1) + 1)]
-            others = (
-                group(f"x1 with {e} equal and {o} opposite keys", [blocks({(equal,): e * one, (opposite,): o * one})])
-                for e, o in pairs
-            )
-        else:  # where the numbers of present keys of some blocks sum to s, vertices change
+        cells: Iterable[tuple[Fraction, ...]] = ((one * c,) for c in range(1, s + 1))
+        if s > _MOST_LISTED:  # where the numbers of present keys of some blocks sum to s, vertices change
             ends = {one, *(one * x for x in (s, 3 * s - d)), Fraction(s, 2), Fraction(3 * s - d, 2)}
             cells = pairwise(sorted(x for x in ends if 1 <= x <= s))
-            others = (
-                group(f"x1 with {low} to {high} common keys", [blocks({(equal, opposite): c}) for c in (low, high)])
-                for low, high in cells
-            )
+        others = (
+            group(f"x1 with {' to '.join(map(str, cell))} common keys", [blocks({(equal, opposite): c}) for c in cell])
+            for cell in cells
+        )
         return (first, *(replace(found, held=()) for found in others))
 
     def _contributions(self) -> dict[_States, tuple[Component, ...]]:

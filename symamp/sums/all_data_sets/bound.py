@@ -67,7 +67,7 @@ def enclose_all_data_sets(
     """
     settings = settings or Settings()
     gap, limits = settings.gap, settings.limits
-    bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
+    bits, slack = starting_precision(n, gap), max(_SLACK, 0.5 * gap)
     known = searches or Searches(laws, mixed)
     distinct, gains, loss = known.prepared(level, n, bits)
     found = known.found(level, n, limits, rough)
@@ -77,7 +77,7 @@ def enclose_all_data_sets(
             parameters = raised_to_majorant(found.parameters)
             if parameters is not None:
                 # Cells need not be sharp where all parameters are poor.
-                slack = min(max(slack, _of_poor(found)), _MOST_SLACK)
+                slack = max(slack, _of_poor(found))
                 upper, cells = _certified(distinct, gains, parameters, found, n, mixed, slack)
                 limits.charge(sum(len(c.ends) for c in cells) * CELL.of(sum(len(g.values) for g in distinct)))
                 if upper.upper() < everywhere:

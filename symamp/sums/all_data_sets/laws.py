@@ -63,11 +63,9 @@ def _merged(laws: Sequence[BallGparv]) -> list[BallGparv]:
         order = sorted(range(len(g.values)), key=lambda k: (float(g.values[k]), float(g.masses[k])))
         law = BallGparv(tuple(g.values[k] for k in order), tuple(g.masses[k] for k in order), g.null_mass, g.singular)
         for i, other in enumerate(result):
-            if law.values and other.values and not law.values[-1].overlaps(other.values[-1]):
-                continue
-            pairs = list(zip(_numbers(law), _numbers(other), strict=False))
+            pairs = zip(_numbers(law), _numbers(other), strict=False)
             if len(law.values) == len(other.values) and all(a.overlaps(b) for a, b in pairs):
-                both = [a.union(b) for a, b in pairs]
+                both = [a.union(b) for a, b in zip(_numbers(law), _numbers(other), strict=True)]
                 k = len(law.values)
                 result[i] = BallGparv(tuple(both[:k]), tuple(both[k : 2 * k]), both[-2], both[-1])
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, log, sqrt
 
@@ -37,7 +37,7 @@ _NARROW, _TWO_RATES = 0.97, np.array([0.0, 3.0])
 """Where p_lo is near to P = N G+ and P is large, (1 + 2 e^(-3 (p/P - 1)))/3 bends as (P/p)^2 does: two terms do."""
 _BAD_SHARES, _BAD_SHARE = (0.002, 0.03, 0.3), 1e-4  # of the bound; the last with many positive messages
 _MANY_POSITIVE = 1e3
-SHARP, _SHARPER = 0.1, 0.02
+SHARP, SHARPER = 0.1, 0.02
 """So near to the best constant data set, in the logarithm, parameters are good; nearer than the second no other lines
 are tried."""
 _HOPELESS = 30.0
@@ -92,10 +92,8 @@ def _search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
         found = None if bad is None else columns.found(bad)
         if found is None:
             continue
-        if best is not None and found.log_value >= best.log_value:
-            break
-        best = found
-        if not SHARP <= best.excess <= _HOPELESS or limits.is_spent():
+        best = found if best is None or found.log_value < best.log_value else best
+        if best.excess < SHARP or limits.is_spent():
             break
     if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
         return best
@@ -172,12 +170,7 @@ class _Columns:
             found = _evaluated(g, n, parameters, rows, binding, saddle, self._log_size, self._limits)
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
-            if (
-                best is None
-                or not _SHARPER <= best.excess <= _HOPELESS
-                or len(log_bads) == 1
-                or self._limits.is_spent()
-            ):
+            if best is None or not SHARPER <= best.excess <= _HOPELESS or len(log_bads) == 1 or self._limits.is_spent():
                 break
             weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), OTHERS)
         return best
@@ -286,14 +279,19 @@ _REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.3
 """How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
 _REACHED_RULED_OUT, _DRIFT_RULED_OUT = 4.0, 0.2
 """The same where parameters need only rule out a few groups of pairs."""
+_NEAREST = 3
+"""So many levels are tried."""
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 
 
-def carried(found: Found, g: FloatClasses, n: int, limits: Limits, gain: float | None = None) -> Found | None:
+def carried(
+    found: Found, g: FloatClasses, n: int, limits: Limits, gain: float | None = None, far: bool = False
+) -> Found | None:
     """Return the parameters of a level near by on lines that suit this one; None where they do not suit it.
 
-    Their distance from the best constant data set may grow by ``_DRIFT``; p_lo and the majorant are the same. ``gain``
-    is E[G_+] of another pair of inputs, if they are of one: then units and the choice of c are those of this pair.
+    Their distance from the best constant data set may grow by ``_DRIFT``, unless they may come from ``far``; p_lo and
+    the majorant are the same. ``gain`` is E[G_+] of another pair of inputs, if they are of one: then units and the
+    choice of c are those of this pair.
     """
     limits.charge(SADDLES.of(g.values.size))
     with np.errstate(all="ignore"):
@@ -307,7 +305,7 @@ def carried(found: Found, g: FloatClasses, n: int, limits: Limits, gain: float |
         reached = _REACHED if is_good else _REACHED_POOR
         if gain is not None and g.mixed:
             reached, drift = _REACHED_RULED_OUT, _DRIFT_RULED_OUT
-        if not abs(log_size - (found.log_value - found.excess)) < reached:
+        if not (far or abs(log_size - (found.log_value - found.excess)) < reached):
             return None
         # Classes that tie have saddle points of their own, and lines stay with one.
         saddle = min((v for *_, v in near), key=lambda v: abs(log(v / found.saddle)))
@@ -323,7 +321,8 @@ def carried(found: Found, g: FloatClasses, n: int, limits: Limits, gain: float |
         by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
         by_class = np.logaddexp.reduce([log_bads, *by_term])
         value = float(by_class.max())
-        if not value - log_size <= found.excess + drift + _DRIFT_POOR * max(found.excess - SHARP, 0.0):
+        most = inf if far else found.excess + drift + _DRIFT_POOR * max(found.excess - SHARP, 0.0)
+        if not value - log_size <= most or not isfinite(value):
             return None
     return replace(
         found,
@@ -334,6 +333,17 @@ def carried(found: Found, g: FloatClasses, n: int, limits: Limits, gain: float |
         excess=value - log_size,
         saddle=saddle,
     )
+
+
+def _least(some: Iterable[Found | None]) -> Found | None:
+    """Return the least, or the first one that is sharp: others would not be better by much."""
+    best: Found | None = None
+    for found in some:
+        if found is not None and (best is None or found.log_value < best.log_value):
+            best = found
+        if best is not None and best.excess <= SHARP:
+            break
+    return best
 
 
 def _in_units(found: Found, unit: float) -> Found:
@@ -400,8 +410,12 @@ class Searches:
                 break
         return self._borrowed.get((level, n))
 
+    def known(self, level: Level, n: int) -> Found | None:
+        """Return the parameters that nobody has to search, None if there are none."""
+        return self._found.get((level, n)) or self._borrowed.get((level, n))
+
     def knows(self, level: Level, n: int) -> bool:
-        """Return whether there are parameters that nobody has to search."""
+        """Return whether nothing is searched at this level any more."""
         return (level, n) in self._found or (level, n) in self._borrowed
 
     def are_for(self, n: int) -> bool:
@@ -415,13 +429,14 @@ class Searches:
         g = self._floats(level, n) if same or not limits.is_spent() else None
         if g is None:
             return None
-        near = min(same, key=lambda searched: abs(searched[1] - g.mean), default=None)
-        found = None
         # Laws that are merged may be more or fewer at another level.
-        if near is not None and near[2] is not None and near[2].weights.shape[1] == len(g.values):
-            found = carried(near[2], g, n, limits)
+        nearest = sorted(same, key=lambda searched: abs(searched[1] - g.mean))
+        alike = [x for *_, x in nearest if x is not None and x.weights.shape[1] == len(g.values)][:_NEAREST]
+        found = _least(carried(x, g, n, limits) for x in alike)
         if found is None:
             found = None if limits.is_spent() else search(g, n, limits)
+            if found is None or found.excess > SHARP:  # what is poor may be less so elsewhere
+                found = _least([found, *(carried(x, g, n, limits, far=True) for x in alike)])
             if self._others is not None and found is not None:
                 self._others.append((n, g.gain, found))
                 del self._others[:-_MOST_SEARCHED]

@@ -37,6 +37,8 @@ _ROUNDS = 12
 """Trials for one gap; three are usual."""
 _WIDER, _WIDEST = 8.0, 0.1
 """Where the gap takes too many frequencies it is widened by this factor, up to this gap."""
+_FAR_BELOW = 0.1
+"""An estimate is that of a sum with rare large values if what is found is below this part of it."""
 _SHARPER, _COARSER, _MANY = 0.25, 8.0, 1_000
 """Plans of many frequencies that are so much sharper than asked for are made coarser."""
 
@@ -126,8 +128,12 @@ class _Search:
 
     def __init__(self, tilted: TiltedFloats, payoff: type[TwoSided], gap: float, most: int) -> None:
         self.tilted, self.payoff, self.gap, self.most = tilted, payoff, gap, most
-        self.estimate = gaussian_estimate(tilted, payoff)
-        self.window = choose_window(tilted, float(-np.log(_ALIASING * gap * self.estimate)), payoff)
+        self.aim(gaussian_estimate(tilted, payoff))
+
+    def aim(self, estimate: float) -> None:
+        """Choose the window for a sum of this size, under the tilt."""
+        self.estimate = estimate
+        self.window = choose_window(self.tilted, float(-np.log(_ALIASING * self.gap * estimate)), self.payoff)
 
     def in_window(self, found: _Trial) -> FloatSum:
         """Return a trial with its plan."""
@@ -138,8 +144,12 @@ class _Search:
 
     def found(self) -> FloatSum:
         """Return the sum at the gap, or the sharpest that may be had, to a factor of a few."""
-        gap, length = self.gap, self.window.length
+        gap = self.gap
         best = self.refined(gap)
+        while best is not None and self._is_misjudged(best, gap):  # rare large values: the window is too short
+            self.aim(best.upper)
+            best = self.refined(gap)
+        length = self.window.length
         while (best is None or not best.gap <= gap) and gap < _WIDEST:
             # The plan is too long: the sharpest that is not.
             gap *= _WIDER
@@ -167,13 +177,17 @@ class _Search:
             is_met = best is not None and best.gap <= gap
             if best is None or not found.gap >= best.gap or (is_met and found.gap <= gap):
                 best = found
-            if is_met or (found.gap <= gap and (found.gap > _SHARPER * gap or found.cut.frequencies < _MANY)):
+            is_enough = found.gap <= gap and (found.gap > _SHARPER * gap or found.cut.frequencies < _MANY)
+            if is_met or is_enough or self._is_misjudged(found, gap):
                 break
             if found.upper > 0.0:
                 estimate = min(estimate, found.upper)
             # Once more where rare large values make the first guess many times as dear as it had to be.
             d *= float(np.clip(0.95 * np.sqrt(gap / found.gap), 0.25, 0.9 if found.gap > gap else _COARSER))
         return best
+
+    def _is_misjudged(self, found: _Trial, gap: float) -> bool:
+        return found.gap > gap and 0.0 < found.upper < _FAR_BELOW * self.estimate
 
     def trial(self, d: float, gap: float, estimate: float) -> _Trial | None:
         """Return the sum for a smoothing length, None if it takes too many frequencies."""
