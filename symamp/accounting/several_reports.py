@@ -267,9 +267,10 @@ class SeveralReports:
             if found.upper == 0.0 or not self.reports * found.upper <= _LARGEST:
                 break
             if found.upper <= start:
-                # What holds for the smaller delta of a larger eps holds here, and for all eps up to the next one.
-                best, proof, start = start, found, found.upper
-                if found.upper > (1.0 - _CLOSE / 10.0) * best:
+                # At a smaller eps the steps have a smaller sum, so that what it is divided by there suffices here.
+                is_close = found.upper > (1.0 - _CLOSE / 10.0) * start
+                best, proof, start = found.upper, found, found.upper
+                if is_close:
                     break
             elif best < inf:
                 break
