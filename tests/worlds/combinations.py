@@ -101,6 +101,10 @@ SETTINGS: dict[str, World] = {
     "messages: tables, within a distance": _crowd(ROWS, OTHER, relation=NEAR),
     "messages: joints": _crowd(BOTH, BOTH),
     "messages: some lost": _crowd(ROWS, OTHER, takes_part=OthersLost(F(1, 3))),
+    "messages: reports leak": replace(_crowd(ROWS, OTHER), leaks=F(1, 10)),
+    "messages: removal among others who may be lost": _crowd(
+        ROWS, OTHER, relation=Removed(), takes_part=OthersLost(F(1, 3))
+    ),
     "messages: some collude by chance": _crowd(ROWS, OTHER, colluding=F(1, 4)),
     "messages: some dishonest": _crowd(ROWS, OTHER, honest=1),
     "messages: a victim by name": _crowd(ROWS, OTHER, victim=1),
