@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from . import coordinates, evidence, rounds
+from . import boxes_of_pairs, coordinates, evidence, rounds
 from .check import INFINITY, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
 from .documents import shaped
@@ -22,7 +22,7 @@ from .setting import At, Setting
 
 FORMAT, VERSION = "symamp-certificate", 5
 MANY = 6
-"""How many times as much work many rounds may take."""
+"""How many times as much work many rounds may take, and the pairs of an interval."""
 _MOST_SETTINGS, _MOST_SHOWN = 64, 32
 """Settings of one document, and sentences and points of a curve that a verdict names."""
 _CERTIFICATE: dict[str, Any] = {"format": str, "version": int, "claim": dict, "settings": [dict], "supposed": [str]}
@@ -35,7 +35,9 @@ def verdict(data: Any) -> Verdict:
     known = data.get("format") if isinstance(data, dict) else None
     if known == "symamp-composed-certificate" or (known == FORMAT and data.get("version") in (1, 2, 3, 4)):
         raise Malformed(f"a certificate of before version {VERSION}, which is not read any more: write it anew")
-    require(known == FORMAT and data.get("version") == VERSION, f"not version {VERSION} of a certificate")
+    said = f"format {known!a:.40}, version {data.get('version')!a:.20}" if isinstance(data, dict) else "no object"
+    is_known = known == FORMAT and data.get("version") == VERSION
+    require(is_known, f"not version {VERSION} of a certificate, the one that is read: the document is {said}")
     sides: Sides = {side: data.get(side) for side in ("above", "below")}
     shaped(data, _CERTIFICATE | {side: type(None) if x is None else dict for side, x in sides.items()}, "certificate")
     claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"
@@ -46,7 +48,7 @@ def verdict(data: Any) -> Verdict:
     require(good, "no settings, or too many, or of sentences")
     for name, side in sides.items():
         _opened(side, name)
-    check = Check(MOST_WORK * (1 if _is_direct(sides) else MANY))
+    check = Check(MOST_WORK * (1 if _is_direct(sides) and not _has_boxes(sides) else MANY))
     require(
         sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
     )
@@ -63,6 +65,10 @@ def verdict(data: Any) -> Verdict:
 
 def _is_direct(sides: Sides) -> bool:
     return all(side is None or "evidence" in side for side in sides.values())
+
+
+def _has_boxes(sides: Sides) -> bool:
+    return any(e.get("kind") == boxes_of_pairs.KIND for e in (sides["above"] or {}).get("evidence", ()))
 
 
 def _opened(side: Any, name: str) -> None:

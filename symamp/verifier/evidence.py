@@ -9,6 +9,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from . import (
+    boxes_of_pairs,
     common_tilt,
     coordinates,
     every_randomizer,
@@ -60,6 +61,7 @@ KINDS = {
     "histograms": Kind(histograms.shape, histograms.bound, _BOTH, "all"),
     TILT: Kind(common_tilt.shape, _unsettled, _ABOVE, ""),
     "every randomizer": Kind(every_randomizer.shape, every_randomizer.bound, _ABOVE, "all"),
+    boxes_of_pairs.KIND: Kind(boxes_of_pairs.shape, boxes_of_pairs.bound, _ABOVE, "all"),
     groups.POSITIONS: Kind(groups.shape, groups.positions, _BOTH, "all"),
     groups.HIDDEN: Kind(groups.shape, groups.hidden, _ABOVE, "victim"),
     groups.STEPS: Kind(groups.shape, groups.steps, _BELOW, ""),
