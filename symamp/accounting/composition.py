@@ -295,9 +295,9 @@ class Composition(PublicNames):
         """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
 
         ``delta`` says how far down the values go; below, the function is constant. The curve is convex, so its chords
-        lie above it: at the ``upper`` of an answer for eps the function is as a rule up to some per cent above the delta asked
-        for, and the least eps that it allows up to some tenths of a per cent above ``upper``. ``to_opendp`` and
-        ``to_dict`` hand on the same chords.
+        lie above it: at the ``upper`` of an answer for eps the function is as a rule up to some per cent above the
+        delta asked for, and the least eps that it allows up to some tenths of a per cent above ``upper``. ``to_opendp``
+        and ``to_dict`` hand on the same chords.
 
         Guarantee
         ---------
