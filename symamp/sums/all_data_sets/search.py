@@ -314,8 +314,13 @@ def carried(
         p, ratio = found.parameters, saddle / found.saddle
         terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in p.terms)
         tilts = p.tilt_a * _TILTS_NEAR
-        rows = log_bads_at(g, n, p.p_lo, tilts, ratio * p.tilt_b)
-        log_bads, tilt = min(zip(rows, tilts.tolist(), strict=True), key=lambda at: float(at[0].max()))
+        # Where b is far above the saddle point, as a is, a little more of it may be far too much.
+        bads = [
+            (row, tilt, b)
+            for b in {p.tilt_b, ratio * p.tilt_b}
+            for row, tilt in zip(log_bads_at(g, n, p.p_lo, tilts, b), tilts.tolist(), strict=True)
+        ]
+        log_bads, tilt_a, tilt_b = min(bads, key=lambda at: float(at[0].max()))
         # The share beyond the main lobe changes little, but for laws that return to it again and again.
         is_alike = is_good and gain is None
         reach, rests = (LOBE, found.rests) if is_alike else (None, np.zeros_like(found.weights))
@@ -328,7 +333,7 @@ def carried(
             return None
     return replace(
         found,
-        parameters=Parameters(p.p_lo, tilt, ratio * p.tilt_b, terms),
+        parameters=Parameters(p.p_lo, tilt_a, tilt_b, terms),
         log_value=value,
         log_terms=tuple(by_term.max(axis=1).tolist()),
         by_class=by_class,
