@@ -458,7 +458,7 @@ def test_what_a_notebook_shows():
     for subject in (sa.PureLDP(eps0=2), planar, planar.near("1/2")):
         assert "local ε = 2" in subject._repr_html_()
     crowd = sa.heterogeneous([(2000, RR2), (3000, RR2)], shuffled="messages", dropout="1/10")
-    assert crowd._repr_html_().startswith("<b>5,000 users who differ</b>, messages shuffled, each other user silent")
+    assert crowd._repr_html_().startswith("<b>5,000 users who differ</b>, messages shuffled, participation(dropout=")
     assert crowd._repr_html_().count("<tr>") == 3
 
 

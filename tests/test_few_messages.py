@@ -13,6 +13,7 @@ from flint import arb, fmpq
 import symamp as sa
 from symamp.laws.law import BallGparv
 from symamp.numbers.surroundings import at_precision
+from symamp.schemas.validation import check_document
 from symamp.sums.few_messages import (
     Box,
     Compositions,
@@ -238,6 +239,7 @@ def test_certificates_say_the_same_and_what_is_changed_in_them_is_refused():
     assert truth.lower <= answer.upper < 1.2 * truth.upper
     document = answer.certificate()
     assert verify(json.dumps(document)).status == "valid"
+    check_document(document, "certificate")
     (piece,) = (x for x in document["above"]["evidence"] if x["kind"] == "value counts")
     for change in (
         lambda: piece["boxes"].pop(),

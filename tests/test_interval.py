@@ -1,7 +1,10 @@
 """Noise on an interval: the table above it, remainders, boxes of pairs, answers (docs/proofs/interval.md)."""
 
+import copy
+import json
 import pickle
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, pairwise, permutations, product
 from math import erfc, exp, factorial, log, log1p, pi, prod, sinh, sqrt
 
@@ -17,7 +20,11 @@ from symamp.laws.law import Level
 from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Z
+from symamp.schemas.validation import check_document
 from symamp.sums.divergence import Settings
+from symamp.verifier import boxes_of_pairs
+from symamp.verifier.check import Check, working
+from symamp.verifier.setting import At, Setting
 
 # -------------------------------------- An oracle in fractions: inputs at multiples of log 2, messages in cells
 
@@ -458,3 +465,74 @@ def test_many_rounds_are_above_those_of_data_sets():
     answer = sa.profile(sa.Laplace(eps0=1), n=n).rounds(3).delta(eps)
     assert answer.lower < worst
     assert worst * 0.995 < answer.upper < 1.25 * worst
+
+
+# ------------------------------------------------------------------------------------------------------- Certificates
+
+
+@cache
+def certified():
+    answer = sa.delta(sa.Laplace(eps0="1/2"), n=10**4, eps="0.0203")
+    return answer, answer.certificate()
+
+
+def changed(**given):
+    """Return the verdict on the certificate where its claim, its mechanism or its evidence is another one."""
+    found = copy.deepcopy(certified()[1])
+    (evidence,) = found["above"]["evidence"]
+    for part in (found["claim"], found["settings"][0]["groups"][0]["mechanism"], evidence, evidence["stages"][0]):
+        part |= {key: value for key, value in given.items() if key in part}
+    return sa.verifier.verify(json.dumps(found))
+
+
+def test_certificates_are_verified_alone():
+    answer, found = certified()
+    assert changed().status == "valid"
+    assert 0 < Fraction(found["claim"]["upper"]) <= Fraction(answer.upper)
+    assert found["claim"]["lower"] == "0"
+    assert len(json.dumps(found)) < 20_000
+    check_document(found, "certificate")
+
+
+def test_the_verifier_bounds_remainders():
+    """M(s) by quadrature, at inputs inside of a cell, for Laplace noise with eps0 = 1/2."""
+    _, found = certified()
+    (evidence,) = found["above"]["evidence"]
+    n, c, y = 10**4, 0.5, np.linspace(-50.0, 51.0, 80_001)
+    m = np.minimum(*(c / 2 * np.exp(-c * abs(y - x)) for x in (0.0, 1.0)))
+    with working(192):
+        setting = Setting(Check(), found["settings"][0], "setting")
+        at = At(Check(), setting, found["claim"]["eps"], Check().number(found["claim"]["upper"]))
+        stage = boxes_of_pairs._Stage(at, setting.groups[0].mechanism, evidence, evidence["stages"][0], "stage")
+        for k, i in ((0, 0), (0, 2), (1, -1), (1, -2)):
+            i %= len(stage.places[k]) - 1
+            kappa, rest = (float(x) for x in stage.cell(k, i))
+            start, end = (float(x.p) / float(x.q) for x in stage.places[k][i : i + 2])
+            s, h = float(Fraction(evidence["stages"][0][("first", "second")[k]][i][2])), end - start
+            for theta in (0.2 * h, 0.5 * h):
+                weights = sinh(c * (h - theta)), sinh(c * theta)
+                first, second, inside = (c / 2 * np.exp(-c * abs(y - x)) for x in (start, end, start + theta))
+                mixed = (weights[0] * first + weights[1] * second) / sum(weights)
+                sigma = (1 - kappa) * mixed - inside if k else inside - (1 + kappa) * mixed
+                moment = np.trapezoid(m * np.expm1(s * sigma / m), y)
+                assert exp(n * log1p(moment) - 1.0) / (n * s) <= rest * (1 + 1e-6) or (sigma <= 1e-12).all()
+
+
+@pytest.mark.slow
+def test_false_claims_are_refused():
+    answer, found = certified()
+    (evidence,) = found["above"]["evidence"]
+    first = evidence["stages"][0]["first"]
+    changes = [
+        {"upper": str(Fraction(answer.lower))},
+        {"eps0": "3/5"},
+        {"plan": None},
+        {"others": evidence["others"][1:]},
+        {"first": first[1:]},
+        {"first": [[start, "0", s] for start, _, s in first]},
+        {"nodes": evidence["stages"][0]["nodes"][::2]},
+        {"stages": []},
+    ]
+    for change in changes:
+        assert changed(**change).status != "valid", change
+    assert changed(eps0="499/1000").status == "valid"

@@ -205,18 +205,12 @@ def test_compare_shows_bounds_that_are_triples():
 
 def test_refusals_of_questions():
     lost = sa.participation(dropout="1/5")
-    crowd, permuted = (sa.heterogeneous([(5, TEN)], shuffled=x) for x in ("messages", "data"))
     for call, remedy in (
         (lambda: sa.delta(TEN, n="800.2", eps="0.05", participation=lost), "an integer"),
         (lambda: sa.delta(TEN, n=10, eps="0.05", participation="1/5"), "sa.participation"),
         (lambda: sa.delta(TEN, n=10, eps="0.05", participation=sa.participation(colluders=10)), "fewer than the users"),
         (lambda: sa.delta(TEN, n=10, eps="0.05", participation=sa.participation(batches={4: 2})), "8, the users"),
         (lambda: sa.delta(TEN, n=10, eps="0.05", method="all_data_sets", participation=lost), "leave out the method"),
-        (lambda: sa.delta(crowd, eps="0.05", participation=sa.participation(leaks="1/10")), "honest="),
-        (lambda: sa.delta(crowd, eps="0.05", participation=sa.participation(colluders=2)), "honest="),
-        (lambda: sa.delta(crowd, eps="0.05", participation=sa.participation(batches=2)), "honest="),
-        (lambda: sa.delta(permuted, eps="0.05", participation=lost), "whose messages are shuffled"),
-        (lambda: sa.least_n(crowd, eps="0.05", delta="0.01", participation=lost), "leave out"),
         (lambda: sa.profile(TEN, n=10, participation=lost).sampled(n=10, of=20), "leave out one"),
     ):
         with pytest.raises(SymampError, match=remedy):

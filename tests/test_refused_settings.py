@@ -142,6 +142,48 @@ def test_numbers_of_users_are_numbers_and_not_means(n):
             sa.delta(RR, n=n, eps=1)
 
 
+OF_CROWDS = [
+    ({"colluders": 1}, "heterogeneous(..., honest=...)"),
+    ({"colluding_share": "1/5"}, "heterogeneous(..., honest=...)"),
+    ({"batches": 3}, "give the groups of the victim's batch alone"),
+    ({"batches": {2: 1, 3: 1}}, "give the groups of the victim's batch alone"),
+    ({"compared": "default", "default": "nobody"}, "'uniform' or an input"),
+]
+
+
+@pytest.mark.parametrize(("who", "remedy"), OF_CROWDS, ids=str)
+def test_who_takes_part_of_users_who_differ(who, remedy, monkeypatch, capsys):
+    taking = sa.participation(**who)
+    questions = list(ask(CROWD, None, participation=taking))
+    family = sa.heterogeneous([(3, RR), (2, FAMILY)], shuffled="messages")
+    questions += [lambda: sa.largest_eps0(family, eps=1, delta="1/100", participation=taking)]
+    for question in (*questions[:2], questions[3], *questions[-2:]):
+        with pytest.raises(SymampError) as refused:
+            question()
+        assert remedy in str(refused.value) or (question is questions[-2] and "leave them out" in str(refused.value))
+    if "default" not in who:
+        words = ",".join(f"{key}={as_word(value)}" for key, value in who.items())
+        groups = ("3:krr:k=3,eps0=1", "2:krr:k=3,eps0=2", "--shuffled", "messages", "--eps", "1")
+        code, _, told = run(monkeypatch, capsys, "crowd", *groups, "--participation", words)
+        assert (code, remedy in told) == (2, True), told
+
+
+def test_users_who_differ_of_whom_less_is_known():
+    data = sa.heterogeneous([(3, RR), (2, FAMILY.at(eps0=2))], shuffled="data")
+    near = sa.FiniteMechanism({x: {"a": p, "b": 1 - p} for x, p in ((0, 0.25), (1, 0.5), (2, 0.75))}).near(1)
+    removal = sa.participation(dropout="1/5", compared="removal")
+    for question, remedy in (
+        (lambda: sa.delta(data, eps=1, participation=LEAKING), "shuffle messages"),
+        (lambda: sa.delta(CROWD.taking_part(LEAKING), eps=1, participation=LOST), "give one sa.participation"),
+        (lambda: sa.delta(sa.heterogeneous([(3, near)], shuffled="messages"), eps=1, participation=removal), ".near"),
+        (lambda: sa.delta(CROWD, eps=1, participation=removal).certificate(), "users of one mechanism"),
+        (lambda: sa.most_rounds(CROWD, eps=1, delta="1/100", participation=LOST), "ask sa.epsilon or sa.delta"),
+    ):
+        with pytest.raises(SymampError) as refused:
+            question()
+        assert remedy in str(refused.value)
+
+
 REPORTS = [
     # Numbers of reports, and who attends, do not depend on values; what is kept is no fresh randomness.
     (lambda: sa.several_reports(RR, n=10, reports=[1, 2]), "let all users send the most"),

@@ -4,6 +4,7 @@ Seeds are fixed, so that nothing here fails by luck; what the chance would be wi
 """
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from symamp.formulas.normal_form import normal
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.mechanism import variance_of
 
-WITHOUT_ESTIMATE = {"wheel"}
+OPTIONAL = {"priv-unit": {"d": 2}, "wheel": {"D": 5}}  # sizes that no privacy figure depends on
 CELLS = {"piecewise", "priv-unit", "square-wave", "staircase", "wheel"}  # reports are points, the tables have cells
 FURTHER = {
     "laplace": sa.Laplace(eps0=2),
@@ -33,7 +34,7 @@ FURTHER = {
 
 def small(slug, number=1):
     size = dict(catalogue()[slug].small[number])
-    return catalogue()[slug](**size, **({"d": 2} if slug == "priv-unit" else {}))
+    return catalogue()[slug](**size, **OPTIONAL.get(slug, {}))
 
 
 def drawn(mechanism, n, rng):
@@ -78,13 +79,13 @@ def check_simulated(mechanism, n, seed):
     assert (abs(found - expected) < 6 * spread).all()
 
 
-@pytest.mark.parametrize("slug", sorted({*catalogue(), *FURTHER} - WITHOUT_ESTIMATE))
+@pytest.mark.parametrize("slug", sorted({*catalogue(), *FURTHER}))
 def test_estimates_are_within_their_error(slug):
     check_simulated(FURTHER.get(slug) or small(slug), 2000, 29)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slug", sorted({*catalogue(), *FURTHER} - WITHOUT_ESTIMATE))
+@pytest.mark.parametrize("slug", sorted({*catalogue(), *FURTHER}))
 def test_estimates_of_a_million_users(slug):
     check_simulated(FURTHER.get(slug) or small(slug, 2), 10**6, 2029)
 
@@ -126,6 +127,69 @@ def test_variances_are_those_of_the_tables(slug):
         )
 
 
+@pytest.mark.parametrize(("s", "arc", "cells", "options"), [(1, 2, 8, 3), (2, 1, 8, 3), (2, 2, 12, 2)])
+def test_wheel_over_all_hash_functions(s, arc, cells, options):
+    """On a ring of cells, t = 3: the mean and variance of what a report adds, over all points of the options."""
+    wheel = sa.Wheel(s=s, p=f"{arc}/{cells}", eps0="log(3)", D=options)
+    total, moments = Fraction(3 * s * arc + cells - s * arc, cells), np.zeros((options, 2), dtype=object)
+    seen = {}
+    for points in product(range(cells), repeat=options):
+        covered = {(start + i) % cells for start in points[:s] for i in range(arc)}
+        high = Fraction(3, cells) / total
+        rest = (1 - high * len(covered)) / (cells - len(covered))
+        for z in range(cells):
+            chance = (high if z in covered else rest) / cells**options
+            held = tuple((z - start) % cells < arc for start in points)
+            if held not in seen:
+                report = [*(start / cells for start in points), (z + 0.5) / cells]
+                seen[held] = [rational(score) for score in wheel.estimate([report])]
+            for v, score in enumerate(seen[held]):
+                moments[v] += (chance * score, chance * score**2)
+    for v, (first, second) in enumerate(moments):
+        assert first == (v < s)
+        assert sp.Rational(*(second - first**2).as_integer_ratio()) == wheel.variance(frequency=int(first))
+
+
+def test_joints_are_estimated_part_by_part():
+    """Over all messages of the table of both parts, in fractions."""
+    parts = sa.RandomizedResponse(k=3, eps0="log(3)"), sa.HadamardResponse(K=4, eps0="log(2)")
+    both = sa.joint(*parts)
+    assert both.estimand == ("frequencies", "frequencies")
+    own = [part.table() for part in parts]
+    for values in product(range(3), repeat=2):
+        rows = [t.rows[v] for t, v in zip(own, values, strict=True)]
+        law = {(y, z): Fraction(str(rows[0][y] * rows[1][z])) for y in range(len(rows[0])) for z in range(len(rows[1]))}
+        scores = {(y, z): both.estimate(([y], [z])) for y, z in law}
+        for part, (held, variance) in enumerate(zip(values, both.variance(frequency=1), strict=True)):
+            terms = [(p, rational(scores[y][part][held])) for y, p in law.items()]
+            assert sum(p * score for p, score in terms) == 1
+            assert sum(p * score**2 for p, score in terms) - 1 == Fraction(str(variance))
+
+
+def check_joint(n):
+    """As for single mechanisms; and Cauchy noise on bits, whose share of reports above 1/2 is unbiased for theirs."""
+    rng = np.random.default_rng(31)
+    both = sa.joint([sa.RandomizedResponse(k=4, eps0=1), sa.joint([sa.Laplace(eps0=1), sa.OneBitMean(eps0=2)])])
+    items, numbers = rng.integers(4, size=n), rng.random(n)
+    shares, means = both.estimate(both.randomize((items, (numbers, numbers)), rng))
+    spread, spreads = both.variance(n, frequency="1/4")
+    assert (abs(shares - np.bincount(items) / n) < 6 * float(spread) ** 0.5).all()
+    assert all(abs(m - numbers.mean()) < 6 * float(v) ** 0.5 for m, v in zip(means, spreads, strict=True))
+    cauchy, bits = sa.Cauchy(scale=1), (numbers < 0.3).astype(int)
+    p = 0.5 + np.arctan(0.5) / np.pi
+    found = ((cauchy.randomize(bits, rng) > 0.5).mean() - (1 - p)) / (2 * p - 1)
+    assert abs(found - bits.mean()) < 6 * (p * (1 - p) / n) ** 0.5 / (2 * p - 1)
+
+
+def test_joints_are_within_their_error():
+    check_joint(2000)
+
+
+@pytest.mark.slow
+def test_joints_of_a_million_users():
+    check_joint(10**6)
+
+
 @pytest.mark.parametrize(
     ("mechanism", "worst"),
     [
@@ -162,8 +226,8 @@ def test_formulas():
     assert sa.PiecewiseMechanism(eps0="2*log(3)").variance() == 1  # Wang et al. 2019: 4 s/(3 (s - 1)^2) at s = 3
     assert sa.SubsetSelection(d=10**4, k=100, eps0=1).variance() > 0
     for family in catalogue().values():
-        found = family(**({"d": 4} if family.slug == "priv-unit" else {}), **dict.fromkeys(family.numbers, 2))
-        if family.slug not in {*WITHOUT_ESTIMATE, "priv-unit"}:
+        found = family(**OPTIONAL.get(family.slug, {}), **dict.fromkeys(family.numbers, 2))
+        if family.slug != "priv-unit":
             assert found.variance().free_symbols <= {p.symbol for p in found.parameters}
 
 
@@ -202,7 +266,12 @@ RR, ENCODING = sa.RandomizedResponse(k=3, eps0=1), sa.UnaryEncoding.rappor(D=3, 
         (lambda: sa.Wheel(s=1, p="1/4", eps0=1).variance(), "no estimate from its reports alone"),
         (lambda: sa.Cauchy(scale=1).variance(), "no estimate from its reports alone"),
         (lambda: sa.PureLDP(eps0=1).randomize([0]), "has no sampler"),
-        (lambda: sa.joint([RR, RR]).randomize([0]), "has no sampler"),
+        (lambda: sa.joint([RR, RR]).randomize([0]), "part by part"),
+        (lambda: sa.joint([RR, RR]).estimate(([0], [0, 1])), "different numbers of users"),
+        (lambda: sa.joint([RR, RR]).estimate(([0], [7])), "reports: got 7"),
+        (lambda: sa.audit_sampler(len, sa.joint([RR, RR])), "has no sampler"),
+        (lambda: sa.Wheel(s=3, p="1/8", D=2), "D: got 2"),
+        (lambda: sa.audit_sampler(len, sa.Wheel(s=1, p="1/4", eps0=1, D=3)), "not described"),
         (lambda: sa.FiniteMechanism([[1, 0], ["1/2", "1/2"], [0, 1]]).estimate([0]), "mixtures of others"),
         (lambda: sa.FiniteMechanism([[1, 0], ["1/2", "1/2"], [0, 1]]).variance(), "mixtures of others"),
     ],

@@ -16,6 +16,7 @@ import symamp as sa
 from symamp import verifier
 from symamp.errors import ArgumentError, FormatError, SymampError
 from symamp.schemas.validation import check_document, schema_names, schema_text
+from symamp.verifier.evidence import KINDS
 from tests.sampled import some
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,6 +119,15 @@ def test_mutations_are_judged_alike_by_another_validator(name):
         assert good == other.is_valid(document), document
         verdicts.append(good)
     assert set(verdicts) == {True, False}
+
+
+@pytest.mark.parametrize(("side", "above"), [("above", True), ("below", False)])
+def test_the_schema_knows_every_kind_of_evidence(side, above):
+    evidence = SCHEMAS["certificate"]["definitions"][side]
+    known = {name for name, kind in KINDS.items() if above in kind.sides}
+    assert set(evidence["properties"]["kind"]["enum"]) == known
+    said = [rule["if"]["properties"]["kind"] for rule in evidence["allOf"]]
+    assert {name for x in said for name in x.get("enum", [x.get("const")])} == known
 
 
 @pytest.mark.parametrize("example", some([3, 4, 1, "training", "epochs of training"], 1))

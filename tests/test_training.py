@@ -14,6 +14,7 @@ import symamp as sa
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
+from symamp.sums.kernels.antithetic import damping, transforms
 from symamp.sums.kernels.one_sided import BentLine, BentPlan, Line, Lognormal, Plan
 from symamp.training.rounds import Allocation, Maximum
 from symamp.verifier import verify
@@ -316,12 +317,56 @@ def test_a_hundred_epochs_and_small_deltas():
         assert found["add"][0] == pytest.approx(add, rel=1e-10)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("sigma", "steps", "value"), [(1, 1000, 0.267473573245), (2, 1000, 0.1165733667997)])
 def test_replacement_of_an_example_with_normal_noise(sigma, steps, value):
     noise = sa.training.GaussianStep(sigma=sigma)
     found = sa.training.random_allocation(noise=noise, steps=steps, neighbours="replace").epsilon("1e-6")
-    assert found.lower <= value <= found.upper < 1.01 * found.lower
+    assert found.lower <= found.upper < (1 + 1e-10) * found.lower
+    assert found.upper == pytest.approx(value, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "eps", "width"),
+    [("1", "3", 1e-8), ("20", "1/10", 1e-8), pytest.param("0.6", "2", 1e-2, marks=pytest.mark.slow)],
+)
+def test_two_replaced_steps_by_quadrature(sigma, eps, width):
+    """Given the first message, the second counts from one place on: closed forms, summed over the first."""
+    s, e = float(sigma), float(np.exp(float(Fraction(eps))))
+    z = np.linspace(-14, 14, 40_001)
+    first = np.exp(z / s - 0.5 / s**2) - e * np.exp(-z / s - 0.5 / s**2)
+    root = np.sqrt(first**2 + 4 * e * np.exp(-1 / s**2))
+    ratio = np.where(first > 0, 2 * e * np.exp(-1 / s**2) / (root + abs(first)), (root - first) / 2)
+    place = s * np.log(ratio) + 0.5 / s
+    inner = norm.sf(place - 1 / s) - e * norm.sf(place + 1 / s) + first * norm.sf(place)
+    value = float((norm.pdf(z) * inner).sum() * (z[1] - z[0])) / 2
+    found = sa.training.random_allocation(
+        noise=sa.training.GaussianStep(sigma=sigma), steps=2, neighbours="replace"
+    ).delta(eps)
+    assert found.lower * (1 - 1e-9) <= value <= found.upper * (1 + 1e-9)
+    assert found.lower <= found.upper < (1 + width) * found.lower
+
+
+def test_waves_and_cells_of_messages_enclose_the_same():
+    found = Allocation(sa.training.GaussianStep(sigma=1), 20, (1, -1, 0), "replace")
+    level = Level.of_float(0.5)
+    sharp, (low, high) = found.enclose(level, -30.0), found._by_laws(level, -30.0)
+    with at_precision(128):
+        assert low.lower() <= sharp[0].ball <= sharp[1].ball <= high.upper()
+        assert low.lower() > 0.9 * high.upper()
+
+
+@pytest.mark.parametrize("sigma", ["0.6", "20"])
+def test_the_transform_of_a_difference_of_ratios(sigma):
+    with at_precision(200):
+        law, s, e = Lognormal(lambda: arb(sigma)), float(sigma), 1.7
+        z = np.linspace(-12, 12, 400_001)
+        ratios, weights = [np.exp(x * z / s - 0.5 / s**2) for x in (1, -1)], norm.pdf(z) * (z[1] - z[0])
+        for k, ball in enumerate(transforms(law, arb(e), arb("0.3"), 5, 60), 1):
+            direct = weights @ np.exp(0.3j * k * (ratios[0] - e * ratios[1]))
+            assert complex(ball) == pytest.approx(complex(direct), abs=1e-5 if s < 1 else 1e-9)
+            assert float(abs(ball.rad())) < 1e-15
+        bound = float(damping(law, arb(e), arb("0.7"), 60))
+        assert bound == pytest.approx(float(weights @ np.exp(-0.7 * (ratios[0] + e * ratios[1]))), rel=1e-9)
 
 
 # ----------------------------------------------------------------------------- Several steps, Poisson, shuffled batches

@@ -43,6 +43,28 @@ def test_answers_have_certificates(sigma, steps, delta):
     )
 
 
+def test_replacement_has_certificates():
+    """0.267473573245 was computed independently."""
+    data = training(neighbours="replace").epsilon("1e-6").certificate()
+    assert judged(data) == "valid"
+    assert fraction(data["claim"]["lower"]) == pytest.approx(0.267473573245, rel=1e-10)
+    plan = data["above"]["replace"]
+    for name, factor in (("end", "1/2"), ("peak", "1/2"), ("left", "9/10"), ("turn", "10")):
+        changed = copy.deepcopy(data)
+        changed["above"]["replace"][name] = f"({plan[name]})*{factor}"
+        assert judged(changed) != "valid"
+    for end, factor in (("upper", 10**11 - 1), ("lower", 10**11 + 1)):
+        changed = copy.deepcopy(data)
+        changed["claim"][end] = f"({data['claim'][end]})*{factor}/{10**11}"
+        assert judged(changed) == "invalid"
+    changed = copy.deepcopy(data)
+    changed["training"]["neighbours"] = "add_remove"
+    assert judged(changed) == "malformed"
+    changed["above"] = {"remove": plan, "add": plan}
+    changed["below"]["direction"] = "remove"
+    assert judged(changed) == "invalid"
+
+
 def test_deltas_have_certificates():
     data = training().delta("1/10").certificate()
     assert judged(data) == "valid"

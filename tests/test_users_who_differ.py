@@ -1,9 +1,12 @@
 """Users who differ: Theorems C and D against exhaustion, brackets against known values, and what is refused."""
 
+import json
+import math
 import pickle
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
+from math import inf
 from random import Random
 
 import flint
@@ -18,7 +21,9 @@ from symamp.settings.users_who_differ import budget_gparv, victims
 from symamp.sums.divergence import Settings, enclose_level
 from symamp.sums.groups import Group, enclose_groups
 from symamp.sums.sign_sums import Steps, Walk
+from symamp.verifier import verify
 from tests.oracle import users_who_differ as oracle
+from tests.oracle import world
 
 F = Fraction
 LEVELS = [F(1), F(5, 4), F(3, 2), F(2), F(7, 2), F(6)]
@@ -430,3 +435,129 @@ def test_answers_are_of_the_one_type_and_plain_data():
         assert answer.digits < 15  # the bracket itself is what is known of the bound
         assert answer.pair is None
         assert answer.worst_data_set is None
+
+
+# ------------------------------------------------------------------------------------------------------ who takes part
+
+
+def random_crowd(random):
+    """At most four users in two groups with tables of two or three messages, and who takes part."""
+    size, count = random.choice((2, 2, 3)), random.choice((2, 3))
+    tables = [world.Table(tuple(map(tuple, oracle.random_table(2, size, random)))) for _ in range(2)]
+    lost, leaks, colluding = (F(random.choice(x)) for x in (("0", "1/3", "9/10"), ("0", "1/10", "1"), ("0", "1/3")))
+    removed, misses = lost > 0 and random.random() < 0.5, lost > 0 and random.random() < 0.3
+    relation = world.Removed() if removed else world.AnyTwo()
+    groups = [world.Group(n, table, relation) for n, table in zip((1, count - 1), tables, strict=True)]
+    takes_part = world.Poisson(1 - lost) if misses else world.OthersLost(lost)
+    truth = world.Truth(world.World(tuple(groups), takes_part, leaks=leaks, colluding=colluding))
+    mechanisms = [sa.FiniteMechanism([list(row) for row in table.rows]) for table in tables]
+    who = sa.participation(
+        dropout=lost, leaks=leaks, colluding=colluding, victim_drops=misses, compared=RELATIONS[removed]
+    )
+    return truth, sa.heterogeneous([(1, mechanisms[0]), (count - 1, mechanisms[1])], shuffled="messages"), who
+
+
+RELATIONS = {False: "replacement", True: "removal"}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_who_takes_part_against_all_data_sets(seed):
+    random = Random(seed)
+    truth, crowd, who = random_crowd(random)
+    for E in (F(1), F(3, 2), F(4)):
+        found, exact = sa.delta(crowd, eps=log(E), participation=who), truth.delta(E)
+        assert F(found.lower) <= exact <= F(found.upper)
+    given = random.choice((F(1, 100), F(1, 5)))
+    eps = sa.epsilon(crowd, delta=given, participation=who)
+    largest = F(10**30)
+    assert truth.delta(min(F(math.exp(min(eps.upper, 60))) * (1 + F(1, 10**12)), largest)) <= given or eps.upper == inf
+    if eps.lower > 0:
+        at = largest if eps.lower == inf else F(math.exp(eps.lower)) * (1 - F(1, 10**12))
+        assert truth.delta(at) > given
+
+
+@pytest.mark.parametrize("removed", [False, True])
+@pytest.mark.parametrize("given", [{}, {"dropout": "1/3", "leaks": "1/10", "colluding": "1/4", "victim_drops": True}])
+def test_poisson_numbers_of_users_who_differ(removed, given):
+    """The lower end is the divergence of data sets, which sums over all counts have in doubles; the upper is above."""
+    tables = oracle.response(2, F(3)), oracle.response(2, F(6))
+    counts, who = (2, 1), {"dropout": "0", "leaks": "0", "colluding": "0", **given}
+    lost, leaks, colluding = (F(who[key]) for key in ("dropout", "leaks", "colluding"))
+    there, seen = 1 - lost * bool(given), (1 - lost) * (1 - leaks) * (1 - colluding)
+    worlds = [(there, 0), (0, there)] if removed else [(there, there)]
+    worst = 0.0
+    for victim, held, (p, q) in product(tables, product(range(2), repeat=2), worlds):
+        means = [seen * sum(c * t[x][y] for c, t, x in zip(counts, tables, held, strict=True)) for y in range(2)]
+        worst = max(worst, oracle.behind_poisson(victim[:2], means, F(3, 2), leaks, (p, q)))
+    crowd = sa.heterogeneous(
+        [(c, sa.RandomizedResponse(k=2, eps0=log(t))) for c, t in zip(counts, (3, 6), strict=True)], shuffled="messages"
+    )
+    who = sa.participation(**given, arrivals="poisson", compared=RELATIONS[removed])
+    found = sa.delta(crowd, eps=log(F(3, 2)), participation=who, gap=1e-4)
+    assert found.lower <= worst * (1 + 1e-9)
+    assert worst <= found.upper * (1 + 1e-9)
+    assert found.lower > 0.99 * worst
+
+
+def test_groups_that_are_alike_are_users_of_one_mechanism():
+    one = sa.RandomizedResponse(k=3, eps0=1)
+    crowd = sa.heterogeneous([(30, one), (20, one)], shuffled="messages")
+    for who in ({"leaks": "1/10"}, {"dropout": "1/5", "compared": "removal"}, {"unshuffled": "1/7"}):
+        taking = sa.participation(**who)
+        first, second = (sa.delta(x, n=n, eps="1/2", participation=taking) for x, n in ((crowd, None), (one, 50)))
+        assert max(first.lower, second.lower) <= min(first.upper, second.upper)
+    apart = crowd.taking_part(sa.participation(batches="drawn"))
+    assert sa.delta(apart, eps="1/2").upper == sa.delta(crowd, eps="1/2").upper
+
+
+def test_questions_backwards_with_participation():
+    family = sa.heterogeneous(
+        [(20, sa.RandomizedResponse(k=2)), (10, sa.RandomizedResponse(k=2, eps0="1/2"))], shuffled="messages"
+    )
+    who, goal = sa.participation(dropout="1/5", leaks="1/10000"), {"eps": "1/2", "delta": "1/1000"}
+    largest = sa.largest_eps0(family, participation=who, **goal)
+    assert sa.delta(family.at(eps0=largest.lower), eps="1/2", participation=who).upper <= 0.001
+    assert sa.delta(family.at(eps0=largest.upper), eps="1/2", participation=who).lower > 0.001
+    least = sa.least_n(family.at(eps0=2), participation=who, **goal)
+    copies = (least.upper // 30, least.lower // 30 - 1)
+    assert sa.delta(family.at(eps0=2).copies(copies[0]), eps="1/2", participation=who).upper <= 0.001
+    assert sa.delta(family.at(eps0=2).copies(copies[1]), eps="1/2", participation=who).lower > 0.001
+
+
+def test_no_printed_bound_is_refuted_by_users_who_are_lost():
+    crowd = sa.heterogeneous([(200, sa.RandomizedResponse(k=3, eps0=1))], shuffled="messages", dropout="9/10")
+    assert [row.name for row in sa.compare(crowd, delta="1e-6").rows] == ["messages_shuffled"]
+
+
+def test_a_certificate_of_leaks_says_what_leaks():
+    mechanisms = [sa.RandomizedResponse(k=3, eps0=x) for x in (1, 2)]
+    for groups in ([(20, mechanisms[0])], [(20, mechanisms[0]), (10, mechanisms[1])]):
+        crowd = sa.heterogeneous(groups, shuffled="messages")
+        who = sa.participation(leaks="1/10", dropout="1/5", unshuffled="1/7", colluding="1/3")
+        found = sa.delta(crowd, eps="1/2", participation=who)
+        data = found.certificate()
+        assert verify(json.dumps(data)).status == "valid"
+        told, claim = data["settings"][0]["participation"], data["claim"]
+        lower, upper = F(claim["lower"]), F(claim["upper"])
+        for part, key, value in (
+            (told, "leaks", "1/20"),
+            (told, "leaks", "1/5"),
+            (told, "leaks", "1"),
+            (told, "honest", "1"),
+            (told, "honest", "1/2"),
+            (told, "present", "1"),
+            (told, "present", "1/2"),
+            (told, "removal", True),
+            (told, "poisson", True),
+            (told, "victim", "4/5"),
+            (told, "numbers", []),
+            (told, "numbers", [["1/2", 1], ["1/2", crowd.n]]),
+            (claim, "lower", str(lower * F(1001, 1000))),
+            (claim, "upper", str((lower + 99 * upper) / 100 if lower < upper * F(99, 100) else upper * F(99, 100))),
+        ):
+            kept, part[key] = part[key], value
+            assert verify(json.dumps(data)).status != "valid", (key, value)
+            part[key] = kept
+    everything = sa.delta(crowd, eps="1/2", participation=sa.participation(leaks=1)).certificate()
+    everything |= {"claim": {**everything["claim"], "upper": "1/1000"}}
+    assert verify(json.dumps(everything)).status == "invalid"

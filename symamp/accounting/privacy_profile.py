@@ -28,7 +28,7 @@ from symamp.questions import profile as one_round
 from symamp.questions.answer import Answer
 from symamp.questions.risk import RATES, Risk
 from symamp.randomizers.finite import ALL
-from symamp.settings.participation import Participation, checked_participation
+from symamp.settings.participation import Participation
 from symamp.settings.question import Question
 from symamp.settings.sample import Sample
 from symamp.settings.users_who_differ import HeterogeneousUsers
@@ -447,8 +447,7 @@ def _shuffled(
         if victim is not None:
             raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
         return one_round.Profile(Question.of(mechanism, n, method, neighbours, participation))
-    if participation is not None:
-        mechanism = mechanism.taking_part(checked_participation(participation))
+    mechanism = mechanism.seen(participation)
     for name, value in (("n", n), ("method", method)):
         if value is not None:
             raise ArgumentError(name, Problem("users who differ have a fixed n and one bound"), "leave it out")

@@ -18,14 +18,10 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.all_data_sets.bound import AllDataSetsEnclosure
-from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
 from symamp.sums.divergence import ROUGH, Enclosure, Settings
-from symamp.sums.few_messages import FewMessagesEnclosure, FewMessagesEvidence
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 from symamp.sums.kernels.tilted import Plan
-from symamp.sums.two_messages import CountsEnclosure, CountsEvidence
 
 # -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data
 
@@ -197,7 +193,7 @@ class Evidence:
     precision: int
     plan: Plan | TailPlan | None = field(default=None, repr=False)
     exact: tuple[int, int] | None = field(default=None, repr=False)
-    details: AllDataSetsEvidence | CountsEvidence | FewMessagesEvidence | None = field(default=None, repr=False)
+    details: object = field(default=None, repr=False)
     merging: float = field(default=0.0, repr=False)
 
     @staticmethod
@@ -207,11 +203,8 @@ class Evidence:
         with at_precision(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         text = eps if isinstance(eps, str) else eps.text
-        details = (
-            found.evidence if isinstance(found, AllDataSetsEnclosure | CountsEnclosure | FewMessagesEnclosure) else None
-        )
         merging = float_above(found.merging)
-        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact, details, merging)
+        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact, found.evidence, merging)
 
     @property
     def fraction(self) -> fmpq | None:

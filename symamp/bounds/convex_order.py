@@ -32,6 +32,8 @@ def is_worse(worse: Decomposition, better: Decomposition, level: Level) -> bool:
     """
     if any(isinstance(d, Composed) and d.is_large for d in (worse, better)):
         return False  # each of so many components would be compared with each
+    if not (worse.is_listed and better.is_listed):
+        return False  # known by numbers alone
     difference = _difference(worse, better)
     with at_precision(_BITS):
         e = level.exponential()

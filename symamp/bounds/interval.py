@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, expm1, floor, inf, log, log1p
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
-from symamp.bounds.noise_table import BITS, Grid, NoiseTable, Side, grid_of, rounded, shape_of
+from symamp.bounds.noise_table import BITS, Grid, NoiseTable, grid_of, rounded, shape_of
 from symamp.bounds.pairs_of_a_table import bounds_by_moments, log_divergences
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
@@ -176,8 +176,9 @@ class NoiseInterval(PairBoundDefaults):
             parameters = None if found is None else raised_to_majorant(found.parameters)
             if found is None or parameters is None or not _LEAST_LOG < found.log_value < 0.0:
                 return Enclosure(arb(0), everywhere, "one user", BITS)
-            upper = _Boxes(grid_of(self.noise, cut), level, n, found, parameters, settings.limits).largest()
-        return Enclosure(arb(0), upper.min(everywhere), "boxes of pairs", BITS)
+            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, parameters, settings.limits)
+            upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
+        return Enclosure(arb(0), upper, "boxes of pairs", BITS, evidence=evidence)
 
 
 def _room(found: Found, level: Level, n: int) -> float:
@@ -194,6 +195,30 @@ def one_user(noise: AdditiveNoise, level: Level) -> arb:
     return ((largest - e) / (largest + 1)).max(arb(0)).upper()  # that of binary response
 
 
+class Cell(NamedTuple):
+    """Where a cell of a compared input starts, its kappa, and the tilt of its remainder."""
+
+    start: float
+    kappa: float = 0.0
+    tilt: float = 1.0
+
+
+class Stage(NamedTuple):
+    """The messages of a table, and cells of both compared inputs; those of boxes that were not asked are bare."""
+
+    nodes: tuple[float, ...]
+    first: tuple[Cell, ...]
+    second: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class BoxesEvidence:
+    """What an evaluation by boxes can be repeated from, with parameters of the bound of the ends."""
+
+    stages: tuple[Stage, ...]
+    tilts: tuple[float, ...]
+
+
 class _Boxes:
     """Boxes of pairs at one level and number of users: their sizes by doubles, then what is proved of each corner."""
 
@@ -203,7 +228,8 @@ class _Boxes:
         self.e = 1.0 + level.rough_minus_one()
         self.room = _room(found, level, n)
         self.aim = self.ends * exp(self.room) + grid.lost
-        self.tilt, self.slope = found.saddle, (n - 1) * found.saddle * self.e
+        self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
+        self.stages = list[Stage]()
 
     def largest(self) -> arb:
         """Return a bound on the divergence of all pairs in all boxes; cells of boxes above the aim are cut in two.
@@ -244,9 +270,13 @@ class _Boxes:
         used = {places[c + end] for k, places in enumerate((first, second)) for c in cells[k] for end in (0, 1)}
         table = self.grid.table(sorted(used))
         sides = [np.zeros((2, len(places) - 1)) for places in (first, second)]
+        kept = [[Cell(place) for place in places[:-1]] for places in (first, second)]
         for k, places in enumerate((first, second)):
             for c in cells[k]:
-                sides[k][:, c] = self._side(table, places[c], places[c + 1], k == 0)
+                remainder = table.remainder(places[c], places[c + 1], k == 0)
+                kappa, s = remainder.kappa(self.n, log(_OF_REMAINDER * self.room * self.ends))
+                sides[k][:, c], kept[k][c] = remainder.side(self.n, kappa, s), Cell(places[c], kappa, s)
+        self.stages.append(Stage(table.nodes, *map(tuple, kept)))
         (up, left), (down, right) = sides
         e = np.where(asked, self.e * (1.0 - down) / (1.0 + up[:, None]) * (1.0 - 2.0**-46), inf)
         nodes = self._nodes(table, first, second, _of_four(np.pad(e, 1, constant_values=inf), np.minimum))
@@ -301,11 +331,6 @@ class _Boxes:
         """Return the laws of other users, the symbol of their own last."""
         return np.array([[float(x) for x in row] for row in table.classes(self.grid.places)])
 
-    def _side(self, table: NoiseTable, start: float, end: float, above: bool) -> Side:
-        """Return what a cell leaves."""
-        left = table.remainder(start, end, above)
-        return left.side(self.n, *left.kappa(self.n, log(_OF_REMAINDER * self.room * self.ends)))
-
     def _rows(self, table: NoiseTable, places: Sequence[float], asked: NDArray[np.int_]) -> Floats:
         """Return the rows of some of the places."""
         some, where = np.unique(asked, return_inverse=True)
@@ -318,8 +343,8 @@ class _Boxes:
         i, j = asked.T
         e = levels[i, j][:, None]
         p, q = (self._rows(table, places, k) for places, k in ((first, i), (second, j)))
-        tilts, aim = self.tilt * _TILTS, log(self.aim)
-        values = _by_blanket(table.hidden, (p, q), e, self.n, tilts, aim) * self.aim
+        aim = log(self.aim)
+        values = _by_blanket(table.hidden, (p, q), e, self.n, self.tilts, aim) * self.aim
         values = np.where(e[:, 0] >= 1.0, values, inf)
         open_ = np.flatnonzero(~(values <= _SETTLED * self.aim) & (e[:, 0] >= 1.0))
         if len(open_):
@@ -357,7 +382,7 @@ def _cut(places: Sequence[float], cells: Floats, losses: Floats) -> tuple[tuple[
 
 
 def _by_blanket(
-    hidden: Floats, pairs: tuple[Floats, Floats], e: Floats, n: int, tilts: Floats, log_unit: float
+    hidden: Floats, pairs: tuple[Floats, Floats], e: Floats, n: int, tilts: Sequence[float], log_unit: float
 ) -> Floats:
     """Return upper bounds on D(P - E Q) of pairs of rows by the blanket and one tilt, in units; inf for none.
 
@@ -372,7 +397,7 @@ def _by_blanket(
         w, reach = g / hidden, (size / hidden).max(axis=1)
         rest = max(1.0 - float(hidden.sum()), 0.0) + (len(hidden) + 8) * 4.0 * UNIT
         best = np.full(len(first), inf)
-        for theta in tilts.tolist():
+        for theta in tilts:
             error = 2.0 * UNIT * (len(hidden) + 16.0 + 64.0 * np.minimum(theta * reach, LARGEST))
             moments = (exponentials(theta * w) @ hidden + rest) * (1.0 + error)
             logs = n * logarithms_above(moments) - 1.0 - log(n * theta)

@@ -12,6 +12,8 @@ from flint import arb
 
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.few_users import HISTOGRAMS, CountedUsers
+from symamp.bounds.interval import BoxesEvidence, NoiseInterval
+from symamp.bounds.noise_table import grid_of
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates.mechanisms import Described
@@ -32,7 +34,7 @@ from symamp.sums.two_messages import CountPlan, CountsEvidence
 
 _WIDER_WINDOWS = 10.0
 """How much wider windows of counts are made: the verifier bounds more simply what is left out."""
-_GAP_OF_NUMBERS = 1e-8
+_GAP_OF_NUMBERS, _GAP_OF_ENDS = 1e-8, 1e-2
 _LIGHT, _MORE_LIGHT, _WIDER, _NEAR = 0.1, 2.0, 0.05, 0.05
 """The weight of points that the verifier leaves out, in units of what all of them may have: in the worst box, and where
 there is room; how much wider its grid is there; how near to the worst a box is evaluated more sharply on a second
@@ -55,6 +57,8 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
         return {"kind": "blanket"} | pair | evaluation(found, n)
     if isinstance(found.details, AllDataSetsEvidence):
         return {"kind": "all data sets"} | pair | {"plan": _all_data_sets_plan(found.details, split)}
+    if isinstance(found.details, BoxesEvidence):
+        return {"kind": "boxes of pairs"} | _boxes_of_pairs(cast(NoiseInterval, part), at, found.details, n, split)
     if isinstance(found.details, CountsEvidence):
         boxes = [
             {"from": b.first, "to": b.last, "spread": b.spread, "sum": _sum_plan(b.plan)} for b in found.details.boxes
@@ -241,6 +245,24 @@ def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> Data:
         terms.append({**numbers, "ends": [exact_double(x) for x in ends], "scales": scales})
     p = found.parameters
     return {"p_lo": exact_double(p.p_lo), "a": exact_double(p.tilt_a), "b": exact_double(p.tilt_b), "terms": terms}
+
+
+def _boxes_of_pairs(part: NoiseInterval, at: At, found: BoxesEvidence, n: int, split: int) -> Data:
+    """Return tables and cells, stage by stage, and the parameters of the ends, which serve all corners."""
+    assert at.level is not None
+    ends = part.ends(0).enclose(at.level, n, Settings(gap=_GAP_OF_ENDS)).evidence
+    assert isinstance(ends, AllDataSetsEvidence)
+    stages = [
+        {"nodes": [exact_double(y) for y in stage.nodes]}
+        | {key: [[exact_double(x) for x in c] for c in getattr(stage, key)] for key in ("first", "second")}
+        for stage in found.stages
+    ]
+    return {
+        "others": [exact_double(x) for x in grid_of(part.noise, 0).places],
+        "tilts": [exact_double(x) for x in found.tilts],
+        "plan": _all_data_sets_plan(ends, split),
+        "stages": stages,
+    }
 
 
 def _short(x: float) -> float:

@@ -18,6 +18,8 @@ from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
 from symamp.bounds.hypotheses import EVERYONE, Hypothesis
+from symamp.bounds.interval import BoxesEvidence, NoiseInterval
+from symamp.bounds.noise_table import shape_of
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
@@ -27,7 +29,7 @@ from symamp.bounds.subject import Subject
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
 from symamp.certificates.mechanisms import Described, lists_others, of_budget, of_orbits, of_table, of_triples
-from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
+from symamp.certificates.text import LIMIT, At, expression_text, fraction_text, integer_text
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.envelope import envelope
 from symamp.decompositions.numeric_table import NumericTable
@@ -69,7 +71,7 @@ _OF_TRIPLES = ("blanket", "generic", *_IN_FINITE_LAWS)
 _OF_ROUNDED = ("density_envelope", "density_data_sets")
 _CHECKED = (
     "finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class", "one_comparison",
-    "message_space", "randomizer",
+    "message_space", "randomizer", "noise",
 )  # fmt: skip
 """Hypotheses that the verifier sees from the mechanism as data, or supposes of it itself."""
 
@@ -249,6 +251,10 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
         table = dominating_table(subject.densities).numeric
         assert table is not None
         return of_table(table, at, rounded)
+    if methods == {"interval"}:
+        (part,) = parts
+        assert isinstance(part, NoiseInterval)
+        return Described({"kind": "laplace", "eps0": expression_text(shape_of(part.noise).rate)}, part.pair)
     if methods and methods <= set(_OF_BUDGET):
         return of_budget(subject.local_ratio(), at)
     mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
@@ -302,6 +308,8 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     subject, n = question.subject, question.n
     evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
     method = known[0].part.method if known else None
+    if _is_of_laplace(known):
+        return Above(at, bound, known)
     if method in _OF_DENSITIES:
         raise ArgumentError("certificate", Problem(f"an answer by {method} has none"), _instead(subject))
     if known and known[0].evaluator == HISTOGRAMS:  # of all pairs at once
@@ -334,6 +342,12 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
                 "certificate", Problem(f"the verifier checks triples, and {e.part.method} is none"), _another(subject)
             )
     return Above(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
+
+
+def _is_of_laplace(known: Sequence[Evidence]) -> bool:
+    """Return whether an evaluation is that of all pairs of an interval, for Laplace noise."""
+    parts = [e.part for e in known if isinstance(e.details, BoxesEvidence)]
+    return any(isinstance(part, NoiseInterval) and shape_of(part.noise).has_exponential_tail for part in parts)
 
 
 def _another(subject: Subject) -> str:

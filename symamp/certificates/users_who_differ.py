@@ -14,7 +14,7 @@ from symamp.bounds.blanket import SOURCE
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
-from symamp.certificates.evidence import evaluation
+from symamp.certificates.evidence import evaluation, participation
 from symamp.certificates.mechanisms import Described, of_budget, of_table
 from symamp.certificates.one_round import (
     FINER_GAPS,
@@ -29,6 +29,7 @@ from symamp.certificates.one_round import (
 from symamp.certificates.text import At, exact_double, fraction_text
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
@@ -49,9 +50,12 @@ from symamp.verifier import MOST_PRECISION
 def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
     """Return the certificate of a bracket for these groups of victims, by number.
 
-    Raises PrecisionError if the verifier accepts it at no precision.
+    Raises PrecisionError if the verifier accepts it at no precision, ArgumentError where it does not know the setting.
     """
     crowd: HeterogeneousUsers = claim.question.subject
+    if crowd.who.is_poisson or crowd.who.worlds() != ((1, 1),):
+        told = Problem("a random number of users who differ, or one who may be missing, has none")
+        raise ArgumentError("certificate", told, "ask about users of one mechanism")
     asked, lower, upper = claim.asked, claim.least.below, claim.most.above
     found = [v for v in Victims.of(crowd, None) if v.number in groups]
     is_epsilon = asked.quantity == "epsilon"
@@ -61,7 +65,10 @@ def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
     if is_epsilon or upper < 1.0:
         above = [_proved(part, high, claim, goal) for v in found for part in v.bound.parts]
     if lower > 0.0:
-        below = [claim.below[0]]
+        first = claim.below[0].part
+        is_told = not isinstance(first, StepSums) or (low.level is not None and first.test(low.level) is not None)
+        # Where no threshold tells, and all that is known is what leaks, no lower end is claimed.
+        below, lower = ([claim.below[0]], lower) if is_told else ([], 0.0)
     by_ratio = crowd.shuffled == DATA and not all(isinstance(x, Decomposition) for x in positions_above(crowd).known)
     users = Users(crowd, high, by_ratio)
     # Where data are shuffled, nobody's place is known: what holds for one holds for all.
@@ -75,7 +82,10 @@ def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
     }
     sides = {"above": _side(users, high, above), "below": _side(users, low, below)}
     theorem = DATA_THEOREM if crowd.shuffled == DATA else MESSAGES_THEOREM
-    listed = [setting(repr(crowd), named, shuffled=crowd.shuffled, kept=1 - crowd.dropout)]
+    who = crowd.who
+    is_plain = not (who.leaks or who.unshuffled)
+    listed = [setting(repr(crowd), named, shuffled=crowd.shuffled, kept=who.seen if is_plain else 1)]
+    listed[0] |= {} if is_plain else {"participation": participation(who, crowd.n)}
     return accepted(stated, listed, sides, sentences(theorem.hypotheses))
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from math import exp, inf, log
 
 from flint import arb
 
-from symamp.bounds.bound import DataSets
+from symamp.bounds.bound import DataSetBound, DataSets
+from symamp.data_sets.participation import SeenSpace
 from symamp.data_sets.proposer import DataSpace, Pair, in_turn
 from symamp.decompositions.blanket import Weights
-from symamp.laws.law import Level
+from symamp.decompositions.to_law import number
+from symamp.laws.law import Level, total
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.mechanism import DATA, Mechanism
 from symamp.settings.users_who_differ import HeterogeneousUsers, Positions, StepTest, Victim, members_below
-from symamp.settings.victims import BITS, MANY, STEPS, GroupSum, OfVictims, Sides, Victims, columns_of
+from symamp.settings.victims import BITS, MANY, STEPS, GroupSum, OfVictims, Sides, Victims, against_a_mean, columns_of
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.inversion import estimate_root
 
@@ -26,6 +28,8 @@ def spaces_of_victims(victims: Victims) -> tuple[DataSpace, ...]:
     if victims.crowd.shuffled == DATA:
         known = tuple(members_below(victims.crowd)) or (("", ()),)
         return tuple(PositionSpace(victims, *found) for found in known)
+    if victims.crowd.who.is_poisson:
+        return (SeenSpace(PoissonSpace(victims), victims.crowd.who),)
     return (MessageSpace(victims),)
 
 
@@ -109,19 +113,41 @@ class MessageSpace(DataSpace):
     @property
     def pairs(self) -> Sequence[Pair]:
         """All pairs of inputs."""
-        return [pair for group, pair in columns_of(self._victims.crowd) if group == self._victims.group]
+        return self._victims.pairs
 
     def others(self, pair: Pair) -> Sequence[str]:
         """Return all inputs."""
         return columns_of(self._victims.crowd)[self._victims.group, pair].others
 
-    def held(self, pair: Pair, inputs: Sequence[str], n: int) -> StepSums:
+    def held(self, pair: Pair, inputs: Sequence[str], n: int) -> DataSetBound | None:
         """Return the data sets, for a threshold of a sum of signs."""
         return StepSums(self._victims, pair, tuple(inputs) if len(in_turn(inputs, n - 1)) > 1 else (inputs[0],))
 
-    def drawn(self, pair: Pair, weights: Weights) -> StepSums | None:
+    def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
         """Return the data sets in which all others hold one input; mixtures have more variance, and are not tried."""
         return StepSums(self._victims, pair, (weights[0][0],)) if len(weights) == 1 else None
+
+
+class PoissonSpace(MessageSpace):
+    """The same for Poisson numbers of the others of each group: their messages are drawn by one mean law."""
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """All pairs of inputs, in one order."""
+        return list(dict.fromkeys(v.pair for v in self._victims.each))
+
+    def others(self, pair: Pair) -> Sequence[str]:
+        return self._victim(pair).others
+
+    def _victim(self, pair: Pair) -> Victim:
+        return next(v for v in self._victims.each if v.pair == pair)
+
+    def held(self, pair: Pair, inputs: Sequence[str], n: int) -> DataSetBound | None:
+        return DataSpace.held(self, pair, inputs, n)
+
+    def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
+        """Return the data sets."""
+        return against_a_mean(self._victim(pair), weights)
 
 
 @dataclass(frozen=True)
@@ -169,7 +195,10 @@ class StepSums(OfVictims):
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence of the best sum; -inf for zero. Not a bound."""
         found = self.test(level)
-        return -inf if found is None else found.walk.log_estimate(level)
+        value = -inf if found is None else found.walk.log_estimate(level)
+        with at_precision(BITS):
+            revealed = float(self.victim.revealed(level))
+        return log(revealed + exp(value)) if revealed > 0.0 else value
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which it is delta: 0 if it is smaller at 0."""
@@ -177,6 +206,10 @@ class StepSums(OfVictims):
         def value(eps: float) -> float:
             return self.log_estimate(Level.of_float(max(eps, 0.0)), n, settings)
 
+        with at_precision(BITS):
+            limit = self.limit(n)
+            if limit > 0 and float(limit.log()) > log_delta:
+                return inf
         close = max(min(1e-7, 0.05 * settings.gap), 1e-15)
         return estimate_root(value, value, MANY, log_delta, settings, self.top, start, close)
 
@@ -189,6 +222,17 @@ class StepSums(OfVictims):
         """
         found = self.test(level)
         plan = None if found is None else found.walk.plan(level)
+        with at_precision(BITS):
+            revealed = self.victim.revealed(level).lower()
         if found is None or plan is None:
-            return Enclosure(arb(0), arb(1), STEPS, BITS)
-        return Enclosure(found.walk.below(level), arb(1), STEPS, plan.bits)
+            return Enclosure(revealed, arb(1), STEPS, BITS)
+        with at_precision(plan.bits):
+            return Enclosure((revealed + found.walk.below(level)).lower(), arb(1), STEPS, plan.bits)
+
+    def limit(self, n: int) -> arb:
+        """Return a ball around the limit of the divergence as eps grows: of what the second data set never shows."""
+        who, (hidden, never), (revealed, unseen) = self.crowd.who, self.victim.rows(), self.victim.rows(True)
+        rest = (1 - who.colluding) * who.dropout if never[0].is_zero() else who.seen
+        alone = total([x for x, y in zip(hidden, never, strict=True) if y.is_zero()])
+        shown = total([x for x, y in zip(revealed, unseen, strict=True) if y.is_zero()])
+        return shown + alone * number(1 - rest)() ** (self.crowd.n - 1)

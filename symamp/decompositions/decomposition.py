@@ -262,12 +262,11 @@ class LawTriple(EnclosedDecomposition):
 
 def _fixed(law: Law) -> Law:
     with at_precision(CAREFUL_BITS):
-        atoms = tuple(
-            Atom(_constant(a.ratio0()), _constant(a.ratio1()), _constant(a.mass()), a.equal_ratios) for a in law.atoms
-        )
-        singular = tuple((_constant(a()), _constant(b())) for a, b in law.singular)
+        atoms = tuple(Atom(known(a.ratio0()), known(a.ratio1()), known(a.mass()), a.equal_ratios) for a in law.atoms)
+        singular = tuple((known(a()), known(b())) for a, b in law.singular)
     return Law(atoms, singular, law.complete)
 
 
-def _constant(value: arb) -> Number:
+def known(value: arb) -> Number:
+    """Return a number of which this ball is known, at every precision."""
     return lambda: value

@@ -30,7 +30,7 @@ from symamp.questions.solve import epsilon_above
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
 from symamp.settings.question import Question
-from symamp.settings.users_who_differ import HeterogeneousUsers
+from symamp.settings.users_who_differ import EVERYBODY, HeterogeneousUsers
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
 
@@ -267,10 +267,10 @@ def compare(
     """
     quantity, given = asked(delta, eps)
     if isinstance(mechanism, HeterogeneousUsers):
-        if (n, eps0, names, neighbours, participation, view) != (None, None, None, ALL, None, MESSAGES):
+        if (n, eps0, names, neighbours, view) != (None, None, None, ALL, MESSAGES):
             given_too = Problem("they cannot be given for users who differ")
-            raise ArgumentError("n, eps0, names, neighbours, participation, view", given_too, "leave them out")
-        return _crowd(mechanism, given, quantity == "epsilon", effort)
+            raise ArgumentError("n, eps0, names, neighbours, view", given_too, "leave them out")
+        return _crowd(mechanism.seen(participation), given, quantity == "epsilon", effort)
     chosen = _chosen(names)
     axes = [_listed(eps0), _listed(n), _listed(given)]
     if (points := prod(len(axis) for axis in axes)) > _MOST_POINTS:
@@ -320,9 +320,14 @@ def _point(
     effort: str,
 ) -> _Point:
     truth: Answer = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
+    own = truth.method if isinstance(profile, Profile) else None  # of coordinates the rows are about whole messages
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
     for analysis in BOUNDS.values():
-        if analysis.name in chosen and analysis.unsupported_reason(subject) is None:
+        if analysis.name not in chosen:
+            continue
+        if analysis.name == own:
+            rows.append(_row(own, Reading(truth.upper), analysis.proof_status, analysis.source, truth))
+        elif analysis.unsupported_reason(subject) is None:
             rows += _of_analysis(analysis, subject, truth)
     for form in CLOSED_FORMS.values():
         if form.name in chosen and form.unsupported_reason(subject) is None:
@@ -335,8 +340,9 @@ def _crowd(crowd: HeterogeneousUsers, given: object, for_epsilon: bool, effort: 
     truth = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
     ratios = [s.local_ratio() for _, s in crowd.groups]
     widest: Subject = crowd.groups[maximum(ratios)][1]
-    own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), ProofStatus.PROVED, truth.source, truth)
-    return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth)]),))
+    rows = [_row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), ProofStatus.PROVED, truth.source, truth)]
+    rows += [_of_form(gspa_of(crowd), widest, truth)] * (crowd.who == EVERYBODY)  # it supposes that everyone takes part
+    return Comparison((truth,), (_sorted(rows),))
 
 
 def _sorted(rows: list[Row]) -> tuple[Row, ...]:

@@ -212,7 +212,7 @@ def largest_eps0(
         checked_subject(member(1))
         count = fixed.count(n)
 
-    def subject(x: object) -> Subject:
+    def subject(x: object) -> Any:
         return fixed.seen(member(x))
 
     # A default report has the same law for all eps0.
@@ -279,8 +279,8 @@ def least_n(
     largest = float(LARGEST_N)
     search: _Search
     if isinstance(mechanism, HeterogeneousUsers):
-        crowd = mechanism
         fixed.refuse_for_users_who_differ(None)
+        crowd = mechanism.seen(taking)
         whole, largest = lambda copies: copies * crowd.n, float(LARGEST_N // crowd.n)
         ends = (1.0, largest)
         search = _UsersWhoDiffer(lambda x: crowd.copies(round(x)), at, goal, ends, True)
@@ -419,8 +419,10 @@ class Fixed:
         """Return how many reports arrive in a round, in the mean."""
         return n * (1.0 - (0.0 if self.participation is None else float(self.participation.dropout)))
 
-    def seen(self, subject: Subject) -> Subject:
+    def seen(self, subject: Any) -> Any:
         """Return the subject, seen through who takes part."""
+        if isinstance(subject, HeterogeneousUsers):
+            return subject.seen(self.participation)
         return subject if self.participation is None else self.participation.subject(subject)
 
     def whole(self, subject: Subject, count: int) -> Composition | CoordinateSums:
@@ -440,9 +442,9 @@ class Fixed:
         """Raise ArgumentError for what users who differ say themselves, or what is not known of them."""
         if n is not None:
             raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
-        if self != Fixed(None, None, 1, None):
-            told = Problem("users who differ have one round and one bound, and their groups say who takes part")
-            raise ArgumentError("family", told, "leave out rounds, sampled_from, method, participation and view")
+        if replace(self, participation=None) != Fixed(None, None, 1, None):
+            told = Problem("users who differ have one round and one bound, and whole messages are seen")
+            raise ArgumentError("family", told, "leave out rounds, sampled_from, method and view")
 
 
 def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:

@@ -262,9 +262,10 @@ def _variance(member: Any) -> float | None:
     """
     for utility in (*UTILITIES, None):
         try:
-            return float(sp.N(member.variance() if utility is None else variance_of(member, utility), 17))
+            found = member.variance() if utility is None else variance_of(member, utility)
         except SymampError:  # none is described, or not without the dimension
             continue
+        return None if isinstance(found, tuple) else float(sp.N(found, 17))  # of a joint each part has its own
     return None
 
 

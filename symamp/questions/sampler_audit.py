@@ -147,6 +147,9 @@ def audit_sampler(
         raise ArgumentError("reports", reports, f"an integer from {_FEWEST} to {_MOST}")
     protocol, table = protocol_of(mechanism), _table(mechanism)
     known = {x: value for x, value in protocol.shown().items() if x in table.inputs}
+    if not known:
+        told = Problem(f"which reports of {mechanism!r} are messages of its table is not described")
+        raise SupportMismatchError("mechanism", told, "take a member with other sizes, or without optional ones")
     names = list(known)[:_INPUTS] if inputs is None else [known_label("inputs", x, tuple(known)) for x in inputs]
     if len(set(names)) < 2:
         raise ArgumentError("inputs", Problem("two different inputs are needed"), f"some of {', '.join(known)}")

@@ -35,6 +35,7 @@ from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
 from symamp.randomizers.mechanism import Mechanism, free_budget
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, cut_laws
+from symamp.randomizers.protocols import Protocol, generator
 
 # What combinations may take.
 _NOISE_CELLS = 96  # of the laws around noise as a part: width against the number of components
@@ -192,6 +193,9 @@ class NoisePart(Mechanism):
 
     def composed_ratio(self) -> sp.Expr:
         return self.sent.local_ratio()
+
+    def protocol(self) -> Protocol:
+        return self.sent.protocol()
 
     def at(self, /, **values: object) -> NoisePart:
         """Return the part with some parameters fixed."""
@@ -628,6 +632,55 @@ class Joint(Combined):
 
     def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
         return {choice_label([y for y, _ in e]): sp.Mul(*(p for _, p in e)) for e in product(*parts)}
+
+    @property
+    def estimand(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """What ``estimate`` returns, for each part."""
+        return tuple(p.estimand for p in self.parts)
+
+    def randomize(self, values: object, rng: object = None) -> tuple[Any, ...]:  # type: ignore[override]
+        """Return the reports about each part, a tuple of arrays; ``values`` are those for each part, one after another.
+
+        Raises what the parts raise, and ArgumentError for another number of parts, or of users in one of them.
+
+        >>> import symamp as sa
+        >>> both = sa.joint([sa.RandomizedResponse(k=4, eps0=1), sa.OneBitMean(eps0=1)])
+        >>> items, bits = both.randomize(([0, 3, 1], [0.5, 0.25, 1]), rng=1)
+        >>> items.shape, bits.shape
+        ((3,), (3,))
+        """
+        random = generator(rng)
+        return tuple(p.randomize(x, random) for p, x in self._of_parts(values, "values"))
+
+    def estimate(self, reports: object) -> tuple[Any, ...]:
+        """Return the estimate of each part, from a tuple of their reports.
+
+        >>> import symamp as sa
+        >>> rr = sa.RandomizedResponse(k=2, eps0="log(3)")
+        >>> sa.joint([rr, rr]).estimate(([0, 0, 0, 1], [1, 1, 1, 0]))
+        (array([1., 0.]), array([0., 1.]))
+        """
+        return tuple(p.estimate(y) for p, y in self._of_parts(reports, "reports"))
+
+    def variance(self, n: object = 1, *, frequency: object = 0) -> tuple[Any, ...]:
+        """Return the variance of the estimate of each part, as formulas.
+
+        >>> import symamp as sa
+        >>> sa.joint([sa.RandomizedResponse(k=2, eps0="log(3)"), sa.OneBitMean(eps0="log(3)")]).variance()
+        (3/4, 1)
+        """
+        return tuple(p.variance(n, frequency=frequency) for p in self.parts)
+
+    def _of_parts(self, given: object, name: str) -> list[tuple[Mechanism, Any]]:
+        """Return what is given for each part."""
+        if not isinstance(given, list | tuple) or len(given) != len(self.parts):
+            told = f"a tuple with those of each of the {len(self.parts)} parts, one after another"
+            raise ArgumentError(name, Problem("they are not given part by part"), told)
+        found = list(zip(self.parts, given, strict=True))
+        sizes = {len(x) for p, x in found if hasattr(x, "__len__") and not isinstance(p, Joint)}
+        if len(sizes) > 1:
+            raise ArgumentError(name, Problem("parts have different numbers of users"), "one of each for every user")
+        return found
 
     def __repr__(self) -> str:
         end = "" if self.neighbours == "all" else f", neighbours={self.neighbours!r}"

@@ -594,7 +594,7 @@ class OfTriple(PairBoundDefaults):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        top = largest_epsilon(self.law)
+        top = self.top
         if top == inf and self._log_limit(n) > log_delta:
             return inf
         return estimate_root(
@@ -606,6 +606,11 @@ class OfTriple(PairBoundDefaults):
             top,
             start,
         )
+
+    @property
+    def top(self) -> float:
+        """An eps from which on the divergence is its limit."""
+        return largest_epsilon(self.law)
 
     def _log_limit(self, n: int) -> float:
         with at_precision(128):
@@ -645,6 +650,12 @@ class OverPoisson(OfTriple):
     def rough(self, level: Level, n: int, settings: Settings) -> float:
         """Return the saddle-point approximation."""
         return self._with_singular(approximate_log_poisson(self.source_at(level, n)) - log(n), level)
+
+    @property
+    def top(self) -> float:
+        """An eps from which on the divergence is its limit: without the victim in the first data set, by the shift."""
+        p, q = self.taking.worlds
+        return super().top if p != 0 else inf if q == 1 else -log(1 - q)
 
     @property
     def gap_floor(self) -> float:

@@ -36,14 +36,24 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
-from symamp.settings.participation import Participation
+from symamp.settings.participation import (
+    ABSENT,
+    DRAWN,
+    REMOVAL,
+    REPLACEMENT,
+    Participation,
+    checked_participation,
+    with_default,
+)
 from symamp.sums.enumeration import enumerated_sum
 from symamp.sums.groups import Group
 from symamp.sums.sign_sums import Steps, Walk
 
 # ------------ Users who differ: groups that run mechanisms of their own, and what is shuffled, the messages or the data
 
+EVERYBODY = Participation()
 _SHAPE = "a list of (number of users, mechanism)"
+_ONCE = "give one sa.participation(...) with all of it"
 
 
 @dataclass(frozen=True)
@@ -54,8 +64,8 @@ class HeterogeneousUsers:
     With ``shuffled="data"`` the data are shuffled, position i applies the i-th mechanism, and the outputs are
     published in order. The two models agree only where all users run one mechanism.
 
-    ``dropout`` is the probability with which each other user sends nothing, unseen by the adversary. Dishonest users
-    are left out of the groups.
+    ``who`` says who takes part, and which data sets are compared: messages only. Dishonest users are left out of the
+    groups.
 
     >>> import symamp as sa
     >>> crowd = sa.heterogeneous([(500, sa.PureLDP(eps0=1)), (500, sa.PureLDP(eps0=5))], shuffled="data")
@@ -65,7 +75,7 @@ class HeterogeneousUsers:
 
     groups: tuple[tuple[int, Any], ...]  # (users, Subject)
     shuffled: str
-    dropout: sp.Rational = sp.S.Zero
+    who: Participation = EVERYBODY
     left_out: tuple[int, ...] = ()
     """The groups without an honest user, by their numbers in the list that was given."""
 
@@ -124,11 +134,11 @@ class HeterogeneousUsers:
     @property
     def takes_part(self) -> sp.Rational:
         """The probability with which another user's message is there."""
-        return 1 - self.dropout
+        return self.who.present
 
     @property
     def participation(self) -> None:
-        """Nothing else is left to chance."""
+        """None: who takes part is said by ``who``, for no bound of users who run one mechanism is asked."""
 
     @property
     def compares_all(self) -> bool:
@@ -140,8 +150,8 @@ class HeterogeneousUsers:
         return largest([subject.local_ratio() for subject in self.randomizers])
 
     def compared_ratio(self) -> sp.Expr:
-        """Return the same for two inputs that are compared."""
-        return largest([subject.compared_ratio() for subject in self.randomizers])
+        """Return the same for two inputs that are compared; ``oo`` where a report may be missing."""
+        return sp.oo if self.who.removal else largest([subject.compared_ratio() for subject in self.randomizers])
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...] | None:
@@ -167,32 +177,40 @@ class HeterogeneousUsers:
         return replace(self, groups=tuple(kept), left_out=tuple(sorted(left_out)))
 
     def taking_part(self, who: Participation) -> HeterogeneousUsers:
-        """Return the crowd of whom each other user drops out or colludes by chance, besides what is said already.
+        """Return the crowd of whom these take part, besides what ``dropout`` says already.
 
-        Whoever colludes hides nobody, as if she had sent nothing. Raises SupportMismatchError for anything else.
+        A default report is one more input of every table. Raises SupportMismatchError where nothing is known, and where
+        it is not said of which group the users are who do not count.
 
         Guarantee
         ---------
         The bound of the result holds for the crowd of which these take part, and so do its data sets.
         Proof: docs/proofs/users_who_differ.md, section 5.
         """
-        if replace(who, dropout=sp.S.Zero, colluding=sp.S.Zero) != Participation() or self.shuffled == DATA:
-            told = Problem(
-                "of heterogeneous users only those whose messages are shuffled may drop out or collude by chance"
-            )
-            remedy = "say dropout or colluding; heterogeneous(..., honest=...) says how many do not collude"
-            raise SupportMismatchError("participation", told, remedy)
-        return replace(self, dropout=1 - (1 - self.dropout) * who.present * (1 - who.colluding))
+        unknown = ((why, remedy) for fails, why, remedy in _UNKNOWN if fails(self, who))
+        if found := next(unknown, None):
+            raise SupportMismatchError("participation", Problem(found[0]), found[1])
+        crowd = self
+        if who.default is not None:
+            crowd = replace(self, groups=tuple((count, with_default(s, who.default)) for count, s in self.groups))
+        lost = 1 - self.who.present * who.present
+        batches = None  # those that the shuffler draws change nothing
+        return replace(crowd, who=replace(who, dropout=lost, default=None, compared=_compared(who), batches=batches))
+
+    def seen(self, who: object) -> HeterogeneousUsers:
+        """Return the crowd of whom these take part, themselves where None says that nothing more is said."""
+        return self if who is None else self.taking_part(checked_participation(who))
 
     def __repr__(self) -> str:
         groups = ", ".join(f"({count}, {subject!r})" for count, subject in self.groups)
-        return f"heterogeneous([{groups}], shuffled={self.shuffled!r})"
+        taking = "" if self.who == EVERYBODY else f", {self.who!r}"
+        return f"heterogeneous([{groups}], shuffled={self.shuffled!r}){taking}"
 
     def _repr_html_(self) -> str:
         """Return a table of the groups."""
         rows = "".join(f"<tr><td>{count:,}</td><td>{escape(repr(s))}</td></tr>" for count, s in self.groups)
-        lost = f", each other user silent with probability {self.dropout}" if self.dropout else ""
-        title = f"<b>{self.n:,} users who differ</b>, {self.shuffled} shuffled{lost}"
+        taking = "" if self.who == EVERYBODY else f", {escape(repr(self.who))}"
+        title = f"<b>{self.n:,} users who differ</b>, {self.shuffled} shuffled{taking}"
         return f"{title}<table><tr><th>users</th><th>mechanism</th></tr>{rows}</table>"
 
 
@@ -210,7 +228,9 @@ def heterogeneous(
     shuffled; the mechanisms must share a message space, and are k-ary responses of one k or tables with the same
     messages) or "data" (the data are shuffled, the positions run the mechanisms; ``PureLDP`` suffices and covers
     randomizers chosen adaptively). ``honest`` says how many users of each group do not collude with the adversary;
-    ``dropout`` with what probability another user's message is lost unseen (messages only).
+    ``dropout`` with what probability another user's message is lost unseen (messages only). More on who takes part is
+    said by ``participation`` where messages are shuffled: drop-out, collusion by chance, leaks, a default report, a
+    removal, and Poisson numbers of the other users of each group, whose means are the numbers of the list.
 
     Budgets are not averaged: the bound of the average may be smaller than the truth
     (docs/proofs/users_who_differ.md, section 5).
@@ -243,10 +263,32 @@ def heterogeneous(
     lost = exact_number(dropout, "dropout")
     if not lost.is_Rational or sign(lost) < 0 or sign(1 - lost) <= 0:
         raise ArgumentError("dropout", dropout, "a rational number in [0, 1)")
-    crowd = HeterogeneousUsers(tuple(read), shuffled, lost)
+    crowd = HeterogeneousUsers(tuple(read), shuffled, Participation(dropout=lost))
     return crowd if honest is None else crowd.honest(honest)
 
 
+def _compared(who: Participation) -> str:
+    """Return which data sets are compared: a default report is one more input."""
+    return REMOVAL if who.removal else REPLACEMENT
+
+
+_HONEST = "say colluding, a chance of each; heterogeneous(..., honest=...) says how many of each group do not collude"
+_UNKNOWN: tuple[tuple[Callable[[HeterogeneousUsers, Participation], object], str, str], ...] = (
+    (lambda crowd, _: crowd.shuffled == DATA, "all positions are seen where data are shuffled", "shuffle messages"),
+    (lambda crowd, _: replace(crowd.who, dropout=sp.S.Zero) != EVERYBODY, "the users already have one", _ONCE),
+    (lambda _, who: who.colluders or who.colluding_share, "it is not said of which groups the colluders are", _HONEST),
+    (
+        lambda _, who: who.batches not in (None, DRAWN),
+        "it is not said of which groups the users of a batch are",
+        "give the groups of the victim's batch alone, or batches='drawn'",
+    ),
+    (
+        lambda crowd, who: who.removal and not crowd.compares_all,
+        "a removal supposes that any two inputs are compared",
+        "leave out .near(...), or take compared='replacement'",
+    ),
+)
+"""What is not known of users who differ, why, and what to ask instead."""
 _ANEW = "a smaller eps0 draws the input anew with some probability"
 
 # ------------------------------------------------------------ What the two theorems on users who differ suppose of them
@@ -343,22 +385,54 @@ class Victim:
     pair: tuple[str, str]
     others: tuple[str, ...]
     columns: tuple[tuple[Column, ...], ...]
+    worlds: tuple[sp.Rational, sp.Rational] = (sp.S.One, sp.S.One)
+    """With which probability the victim is there in both data sets."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of what is compared."""
+        x0, x1 = (ABSENT if p == 0 else x for x, p in zip(self.pair, self.worlds, strict=True))
+        return x0, x1
 
     @property
     def counts(self) -> list[int]:
         """How many users of each group there are besides the victim."""
         return [count - (i == self.group) for i, (count, _) in enumerate(self.crowd.groups)]
 
+    @property
+    def may_miss(self) -> bool:
+        """Whether the victim may be missing, so that missing reports are counted."""
+        return self.worlds != (1, 1)
+
+    def rows(self, revealed: bool = False) -> tuple[list[arb], list[arb]]:
+        """Return the chances of the victim's messages in both data sets: of those that others hide, or of the rest.
+
+        The last is that of no message where the victim may be missing.
+        """
+        own, who = self.columns[self.group], self.crowd.who
+        shuffled = 1 - number(who.unshuffled)()
+        kept = shuffled * (1 - number(who.leaks)())
+        message, none = (1 - kept, 1 - shuffled) if revealed else (kept, shuffled)
+        found = []
+        for share, on in zip(self.worlds, ([c.on_x0 for c in own], [c.on_x1 for c in own]), strict=True):
+            p = number(share)()
+            found.append([p * message * c.size * x() for c, x in zip(own, on, strict=True)])
+            found[-1] += [(1 - p) * none] * self.may_miss
+        return found[0], found[1]
+
     def alone(self, level: Level) -> arb:
         """Return D_E of the victim's own message: nothing that others send makes it worse."""
-        e = level.exponential()
-        return total([c.size * (c.on_x0() - e * c.on_x1()).max(arb(0)) for c in self.columns[self.group]])
+        return _excess(level, self.rows()) + self.revealed(level)
+
+    def revealed(self, level: Level) -> arb:
+        """Return what of D_E is from messages that are seen with their senders."""
+        return _excess(level, self.rows(True))
 
     def blanket(self, level: Level) -> tuple[BallGparv, list[arb]]:
         """Return the law of L under a common B, with the singular part, and the masses g of the groups.
 
         B is proportional to the least probability of each message over all groups and inputs: of every other B the
-        bound would hold as well.
+        bound would hold as well. The victim is there in both data sets.
         """
         e, own = level.exponential(), self.columns[self.group]
         present = [i for i, count in enumerate(self.counts) if count]
@@ -370,15 +444,14 @@ class Victim:
         if not whole > 0:
             return BallGparv((), (), arb(1), self.alone(level)), [arb(0)] * len(self.counts)
         b = [x / whole for x in least]
-        values, masses, null, singular = [], [], arb(0), arb(0)
-        for c, share in zip(own, b, strict=True):
-            gain = c.on_x0() - e * c.on_x1()
+        values, masses, null, singular = [], [], arb(0), self.revealed(level)
+        for c, share, x, y in zip(own, b, *self.rows(), strict=True):
             if share > 0:
-                values.append(gain / share)
+                values.append((x - e * y) / (c.size * share))
                 masses.append(c.size * share)
             else:
-                singular += c.size * gain.max(arb(0))
-        kept = 1 - number(self.crowd.dropout)()
+                singular += (x - e * y).max(arb(0))
+        kept = number(self.crowd.who.seen)()
         shares = [arb(0)] * len(self.counts)
         for i in present:
             seen = (c.least() / share for c, share in zip(self.columns[i], b, strict=True) if share > 0)
@@ -433,24 +506,46 @@ class Victim:
     def tests(self, level: Level, held: Sequence[Mapping[str, int]]) -> Iterator[StepTest]:
         """Yield sums of steps: so many of the others of each group hold an input, and only a sum over messages counts.
 
-        Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing. To
-        merge messages and to choose a threshold can only lose.
+        Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing; of a
+        removal also only those that are likeliest beside what others send, or all but these. To merge messages and to
+        choose a threshold can only lose. A missing report is a message, too, where the victim may be missing.
         """
-        e, own = level.exponential(), self.columns[self.group]
-        up = tuple(i for i, c in enumerate(own) if c.on_x0() - e * c.on_x1() > 0)
-        down = tuple(i for i, c in enumerate(own) if c.on_x1() - c.on_x0() > 0)
-        kept = 1 - number(self.crowd.dropout)()
+        e, (on_x0, on_x1), who = level.exponential(), self.rows(), self.crowd.who
+        up = tuple(i for i, (x, y) in enumerate(zip(on_x0, on_x1, strict=True)) if x - e * y > 0)
+        down = tuple(i for i, (x, y) in enumerate(zip(on_x0, on_x1, strict=True)) if y - x > 0)
+        kept = number(who.seen)()
+        missing = [number((1 - who.colluding) * who.dropout)()] * self.may_miss
+        others = [
+            ([kept * c.sums[self.others.index(x)]() for c in columns] + missing, count)
+            for columns, counts in zip(self.columns, held, strict=True)
+            for x, count in counts.items()
+            if count
+        ]
         # Without a message that counts 0 the two signs are one statistic, and every other sum is impossible.
-        for below in (down, ()) if len(up) + len(down) < len(own) else ((),):
-            on_x0 = _steps([c.size * c.on_x0() for c in own], up, below)
-            on_x1 = _steps([c.size * c.on_x1() for c in own], up, below)
-            others = tuple(
-                _steps([kept * c.sums[self.others.index(x)]() for c in columns], up, below, count)
-                for columns, counts in zip(self.columns, held, strict=True)
-                for x, count in counts.items()
-                if count
-            )
-            yield StepTest(up, below, Walk(on_x0, on_x1, others))
+        signs = [(up, below) for below in ((down, ()) if len(up) + len(down) < len(on_x0) else ((),))]
+        if 0 in self.worlds:
+            signs += [(some, ()) for some in _likeliest(up, on_x0, others)]
+            every = range(len(on_x0))
+            signs += [(tuple(i for i in every if i not in some), ()) for some in _likeliest(down, on_x1, others)]
+        shuffled, leaks = 1 - number(who.unshuffled)(), number(who.leaks)()
+        wholes = [shuffled * (1 - leaks * number(p)()) for p in self.worlds]
+        for above, below in signs:
+            steps = tuple(_steps(row, above, below, count) for row, count in others)
+            yield StepTest(above, below, Walk(_steps(on_x0, above, below), _steps(on_x1, above, below), steps, *wholes))
+
+
+def _excess(level: Level, rows: tuple[list[arb], list[arb]]) -> arb:
+    e = level.exponential()
+    return total([(x - e * y).max(arb(0)) for x, y in zip(*rows, strict=True)])
+
+
+def _likeliest(
+    up: tuple[int, ...], on_x0: list[arb], others: Sequence[tuple[list[arb], int]]
+) -> Iterator[tuple[int, ...]]:
+    """Yield the likeliest messages of some, beside the mean of others: the first one, the first two, and so on."""
+    mean = {i: float(total([count * row[i] for row, count in others])) for i in up}
+    order = sorted(up, key=lambda i: mean[i] / float(on_x0[i]))
+    yield from (tuple(order[:count]) for count in range(1, len(order) + 1))
 
 
 def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:
@@ -458,20 +553,20 @@ def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count:
 
 
 def victims(crowd: HeterogeneousUsers) -> Iterator[Victim]:
-    """Yield every group of victims with every ordered pair of inputs that has a law of its own."""
+    """Yield every group of victims with every ordered pair of inputs that has a law of its own, in each order."""
     mechanisms = crowd.mechanisms
     assert mechanisms is not None
-    if all(isinstance(m, RandomizedResponse) for m in mechanisms):
-        rows = tuple(_response(m) for m in mechanisms if isinstance(m, RandomizedResponse))
-        others = ("x0", "x1", "x2")[: len(rows[0])] if len(rows[0]) > 2 else ("x0", "x1")
-        for i in range(len(mechanisms)):
-            yield Victim(crowd, i, ("x0", "x1"), others, rows)
-        return
     tables = [m for m in mechanisms if isinstance(m, FiniteMechanism)]
-    for pair in tables[0].pairs():
-        rows = tuple(_table(t, tables[0].messages, pair) for t in tables)
-        for i in range(len(tables)):
-            yield Victim(crowd, i, pair, tables[0].inputs, rows)
+    if tables:
+        pairs, others = tables[0].pairs(), tables[0].inputs
+        columns = {pair: tuple(_table(t, tables[0].messages, pair) for t in tables) for pair in pairs}
+    else:
+        pair = "x0", "x1"
+        columns = {pair: tuple(_response(m) for m in mechanisms if isinstance(m, RandomizedResponse))}
+        others = (*pair, "x2")[: len(columns[pair][0])] if len(columns[pair][0]) > 2 else pair
+    for pair, rows in columns.items():
+        for i in range(len(mechanisms)):
+            yield from (Victim(crowd, i, pair, others, rows, worlds) for worlds in crowd.who.worlds())
 
 
 def _response(m: RandomizedResponse) -> tuple[Column, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from math import inf
 from typing import ClassVar
 
@@ -13,12 +13,16 @@ from flint import arb
 
 from symamp.bounds.bound import MaxOverPairs, PairBoundDefaults
 from symamp.bounds.proof_status import ProofStatus
-from symamp.decompositions.to_law import log_above
+from symamp.bounds.reduction import Reduction
+from symamp.decompositions.blanket import Weights
+from symamp.decompositions.decomposition import LawTriple, known
+from symamp.decompositions.to_law import log_above, number
 from symamp.formulas.order import largest
-from symamp.laws.law import Level
-from symamp.numbers.surroundings import at_precision
+from symamp.laws.law import Atom, Law, Level, Number, total
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.randomizers.mechanism import DATA
 from symamp.settings.users_who_differ import (
+    Column,
     HeterogeneousUsers,
     Positions,
     Victim,
@@ -61,8 +65,20 @@ class Victims:
         """The number of the group in the list that was given."""
         return self.crowd.numbers[self.group]
 
+    @property
+    def each(self) -> list[Victim]:
+        """Their pairs of inputs, where messages are shuffled, in each order."""
+        return [v for (group, _), v in columns_of(self.crowd).items() if group == self.group]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The names of these."""
+        return [v.names for v in self.each]
+
     def compared_ratio(self) -> sp.Expr:
-        """Return e^eps0 of what may process their data."""
+        """Return e^eps0 of what may process their data; ``oo`` where a report may be missing."""
+        if self.crowd.who.removal:
+            return sp.oo
         groups = self.crowd.groups if self.crowd.shuffled == DATA else (self.crowd.groups[self.group],)
         return largest([subject.local_ratio() for _, subject in groups])
 
@@ -71,9 +87,10 @@ class Victims:
         """The upper bound, of Theorem C or D."""
         if self.crowd.shuffled == DATA:
             return MaxOverPairs((ShuffledData(self),))
-        return MaxOverPairs(
-            tuple(CommonBlanket(self, pair) for group, pair in columns_of(self.crowd) if group == self.group)
-        )
+        who = self.crowd.who
+        if who.is_poisson or who.worlds() != ((1, 1),):
+            return MaxOverPairs.of(part for v in _one_order(self.each) for part in who.of(behind_all(v)))
+        return MaxOverPairs(tuple(CommonBlanket(self, pair) for pair in self.pairs))
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: bounds are made again where they are needed."""
@@ -83,7 +100,62 @@ class Victims:
 @lru_cache(maxsize=16)
 def columns_of(crowd: HeterogeneousUsers) -> dict[tuple[int, tuple[str, str]], Victim]:
     """Return the columns of all mechanisms for each group of victims and pair of inputs."""
-    return {(v.group, v.pair): v for v in victims(crowd)}
+    return {(v.group, v.names): v for v in victims(crowd)}
+
+
+def _one_order(found: Iterable[Victim]) -> Iterable[Victim]:
+    """Return one for each pair of inputs."""
+    return {v.pair: v for v in found}.values()
+
+
+def behind_all(victim: Victim) -> Reduction:
+    """Return the triple of a victim behind what the messages of all others share, whichever group they are of.
+
+    Of a Poisson number of others, whose groups cannot be told apart, the mean over the groups is shared.
+
+    Guarantee
+    ---------
+    It bounds the divergence of every number of users, of whom some take part. Proof: docs/proofs/users_who_differ.md,
+    section 6.
+    """
+    groups = [(count, columns) for count, columns in zip(victim.counts, victim.columns, strict=True) if count]
+    if victim.crowd.who.is_poisson:
+        return _triple(victim, lambda j: _mean(victim, lambda columns: columns[j].least()))
+    if not groups:
+        return _triple(victim, lambda _: arb(0))
+    return _triple(victim, lambda j: reduce(arb.min, (columns[j].least() for _, columns in groups)))
+
+
+def against_a_mean(victim: Victim, weights: Weights) -> Reduction:
+    """Return the triple of data sets in which all others draw inputs by one law: exact for Poisson numbers of them."""
+    places = [(victim.others.index(x), number(w)) for x, w in weights]
+
+    def drawn(column: Column) -> arb:
+        return total([w() * column.sums[i]() for i, w in places]) / column.size
+
+    return replace(_triple(victim, lambda j: _mean(victim, lambda columns: drawn(columns[j]))), dataset=weights)
+
+
+def _mean(victim: Victim, of: Callable[[tuple[Column, ...]], arb]) -> arb:
+    """Return the mean over all users of what is known of their group."""
+    crowd = victim.crowd
+    return total([n * of(columns) for (n, _), columns in zip(crowd.groups, victim.columns, strict=True)]) / crowd.n
+
+
+def _triple(victim: Victim, hiding: Callable[[int], arb]) -> Reduction:
+    """Return the triple of a victim's messages, those of others with these chances."""
+    atoms, singular = list[Atom](), list[tuple[Number, Number]]()
+    with at_precision(CAREFUL_BITS):
+        for j, c in enumerate(victim.columns[victim.group]):
+            mass, x0, x1 = hiding(j), c.on_x0(), c.on_x1()
+            if mass > 0:
+                atoms.append(Atom(known(x0 / mass), known(x1 / mass), known(c.size * mass)))
+            else:
+                singular.append((known(c.size * x0), known(c.size * x1)))
+    source = "Theorem D (docs/proofs/users_who_differ.md)"
+    return Reduction(
+        "messages shuffled", ProofStatus.PROVED, source, LawTriple(Law(tuple(atoms), tuple(singular)), victim.pair)
+    )
 
 
 @lru_cache(maxsize=16)

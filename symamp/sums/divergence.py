@@ -251,7 +251,8 @@ def _charge(limits: Limits, g: FloatGparv, found: FloatSum | None, most: int) ->
 class Enclosure:
     """Balls whose outer ends enclose a divergence, and how they were obtained.
 
-    ``merging`` is how far stop-loss transforms were raised at most where values or inputs were merged beforehand.
+    ``merging`` is how far stop-loss transforms were raised at most where values or inputs were merged beforehand;
+    ``evidence`` what another evaluator needs to repeat the evaluation.
     """
 
     lower: arb
@@ -261,6 +262,7 @@ class Enclosure:
     plan: Plan | TailPlan | None = field(default=None, repr=False)
     exact: fmpq | None = field(default=None, repr=False)
     merging: arb = field(default=arb(0), repr=False)
+    evidence: object = field(default=None, repr=False)
 
     def is_at_most(self, delta: fmpq) -> bool:
         """Whether the divergence is proved to be at most delta; a tie is decided if it is known exactly."""

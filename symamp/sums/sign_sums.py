@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from math import ceil, cos, exp, expm1, inf, log, pi
 
 import numpy as np
@@ -35,12 +36,23 @@ class Steps:
 class Walk:
     """The sum of the steps of all users: the victim's on either input, and those of the groups of others.
 
-    What is tested is whether the sum reaches a threshold.
+    What is tested is whether the sum reaches a threshold. The laws on the two inputs may have less mass than 1.
     """
 
     on_x0: Steps
     on_x1: Steps
     others: tuple[Steps, ...]
+    mass0: arb = field(default_factory=partial(arb, 1))
+    mass1: arb = field(default_factory=partial(arb, 1))
+
+    def slopes(self, level: Level) -> tuple[arb, arb, arb]:
+        """Return E times the mass on x1 less that on x0; and that on x0 less E times that on x1 of each step."""
+        more, x, y = level.exponential_minus_one(), self.on_x0, self.on_x1
+        return (
+            more * self.mass1 + (self.mass1 - self.mass0),
+            (x.up - y.up) - more * y.up,
+            (x.down - y.down) - more * y.down,
+        )
 
     def log_estimate(self, level: Level) -> float:
         """Return an estimate of the logarithm of the divergence at the best threshold; -inf where there is none."""
@@ -62,10 +74,8 @@ class Walk:
 
     def plan(self, level: Level) -> StepPlan | None:
         """Return the threshold where P0 = E P1 by the saddle point, and where to integrate."""
-        (u0, d0, _), (u1, d1, _) = self.on_x0.floats, self.on_x1.floats
-        with at_precision(64):
-            more = float(level.exponential_minus_one())
-        a, b = (u0 - u1) - more * u1, (d0 - d1) - more * d1
+        with at_precision(_BITS):
+            more, a, b = (float(x) for x in self.slopes(level))
         middle = -more - a - b
         if not a > 0.0 or middle * middle < 4.0 * a * b:
             return None
@@ -123,9 +133,7 @@ class StepPlan:
     def lower(self, level: Level) -> arb:
         """Return the integral in balls, without what is dropped and what other periods may add."""
         others, k, tilt, n = self.walk.others, self.threshold, arb(self.tilt), self.nodes
-        more = level.exponential_minus_one()
-        a = self.walk.on_x0.up - self.walk.on_x1.up - more * self.walk.on_x1.up
-        b = self.walk.on_x0.down - self.walk.on_x1.down - more * self.walk.on_x1.down
+        more, a, b = self.walk.slopes(level)
         here = _mgf(others, tilt) * (-tilt * k).exp()
         whole = arb(0)
         for j in range(self.last + 1):
@@ -141,7 +149,7 @@ class StepPlan:
 
     def _rest(self, here: arb, more: arb, a: arb, b: arb) -> arb:
         others, k, tilt, n = self.walk.others, self.threshold, arb(self.tilt), self.nodes
-        size = more / (1 - (-tilt).exp()) + abs(a) * tilt.exp() + abs(b)
+        size = abs(more) / (1 - (-tilt).exp()) + abs(a) * tilt.exp() + abs(b)
         dropped = arb(0)
         if 2 * self.last + 1 < n:
             kappa = total([s.count * _spread(s, tilt) for s in others])

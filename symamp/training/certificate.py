@@ -184,4 +184,16 @@ def _plan(epoch: Round, level: Level, log_least: float) -> Data:
             Problem("an end by finite laws of cells has no certificate"),
             "take more noise, or more steps",
         )
-    return {k: fraction_text(fmpq(*v.as_integer_ratio())) if isinstance(v, float) else v for k, v in plan.items()}
+    return _as_data(plan)
+
+
+def _as_data(plan: Data) -> Data:
+    """Return the plan with doubles as fractions."""
+    return {
+        k: fraction_text(fmpq(*v.as_integer_ratio()))
+        if isinstance(v, float)
+        else _as_data(v)
+        if isinstance(v, dict)
+        else v
+        for k, v in plan.items()
+    }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, exp, expm1, frexp, inf, ldexp, log, log1p, sqrt
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -30,8 +31,9 @@ from symamp.settings.rounds import Rounds
 from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
+from symamp.sums.kernels.antithetic import Wave, expected_excess
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
-from symamp.sums.kernels.one_sided import BentLine, Line, line_of
+from symamp.sums.kernels.one_sided import BentLine, Line, Lognormal, line_of
 from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
 from symamp.verifier import MOST_PRECISION
 
@@ -59,6 +61,8 @@ _RARE = -120.0
 """The logarithm below which lines are for few levels."""
 _MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
 """Numbers of large summands by which an estimate of rare losses is made."""
+_LARGE_EPS = 100.0
+"""Beyond it waves would take too many frequencies."""
 _LEAST_GUESS = 1e-12
 """A root is looked for from here up, or is 0."""
 
@@ -93,7 +97,7 @@ class OneEpoch(DirectedRound):
         """Return the last ``log_least`` of an enclosure that was made at a level; if none was, that of a large one."""
         return next(reversed(_enclosed(self).get(level.text, {})), _LEAST_LOG)
 
-    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float] | None:
+    def plan(self, level: Level, log_least: float) -> dict[str, Any] | None:
         """Return what a certificate needs to repeat the enclosure; None where it cannot."""
         return None
 
@@ -272,9 +276,16 @@ class Allocation(OneEpoch):
     def _has_line(self) -> bool:
         return self.step.summand is not None and self.shifts == (1, 0, 0) and self.steps > 1
 
+    @property
+    def _has_wave(self) -> bool:
+        return isinstance(self.step.summand, Lognormal) and self.shifts == (1, -1, 0) and self.steps > 1
+
     def is_sharp(self, eps: float, log_least: float) -> bool:
-        """Return whether a line of frequencies, or one large summand alone, gives enclosures."""
-        return self._has_line and self._sharply(Level.of_float(eps), log_least) is not None
+        """Return whether a line of frequencies, one large summand alone, or a wave gives enclosures."""
+        level = Level.of_float(eps)
+        if self._has_wave:
+            return self._wave(level, log_least) is not None
+        return self._has_line and self._sharply(level, log_least) is not None
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
         """Return balls whose outer ends enclose the divergence.
@@ -284,6 +295,9 @@ class Allocation(OneEpoch):
         They enclose D_E of the pair. Proof: docs/proofs/random_allocation.md.
         """
         found = self._sharply(level, log_least) if self._has_line else None
+        wave = self._wave(level, log_least) if self._has_wave else None
+        if wave is not None:
+            return self._by_wave(wave, level)
         if found is None and self._has_line and log_least < _LEAST_LOG_OF_LAWS:
             told = Problem(
                 f"a delta of about 1e{log_least / log(10.0):.0f} needs too many frequencies for so few steps"
@@ -301,9 +315,12 @@ class Allocation(OneEpoch):
             width = enough * low if found is None else found[1].upper() - found[0].lower()
             return found if width < high - low or not low > 0 else (low, high)
 
-    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float] | None:
+    def plan(self, level: Level, log_least: float) -> dict[str, Any] | None:
         """Return what a certificate needs to repeat the enclosure; None of laws of cells."""
         summand, t = self.step.summand, self.steps
+        if self._has_wave and isinstance(summand, Lognormal):
+            wave = self._wave(level, log_least)
+            return None if wave is None else wave.shown(summand, t)
         if not self._has_line or summand is None:
             return None
         low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
@@ -317,6 +334,26 @@ class Allocation(OneEpoch):
                 found = parameters_of_jumps(summand, t, t * float(level.exponential()))
                 return None if found is None else found.shown
         return None if line is None else line.shown
+
+    def _wave(self, level: Level, log_least: float) -> Wave | None:
+        law = self.step.summand
+        assert isinstance(law, Lognormal)
+        with at_precision(_BITS):
+            if level.eps() > _LARGE_EPS:
+                return None
+            e = float(level.exponential())
+        for rougher in _ROUGHER:
+            found = Wave.of(law, self.steps, e, log_least + rougher + log(self.steps))
+            if found is not None:
+                return found
+        return None
+
+    def _by_wave(self, wave: Wave, level: Level) -> tuple[arb, arb]:
+        law = self.step.summand
+        assert isinstance(law, Lognormal)
+        with at_precision(wave.bits + 32):
+            low, high = expected_excess(law, self.steps, level.exponential(), wave)
+            return low / self.steps, high / self.steps
 
     def _by_one_jump(self, level: Level) -> tuple[arb, arb]:
         summand, t = self.step.summand, self.steps
@@ -363,13 +400,17 @@ class Allocation(OneEpoch):
 
     def rough_root(self, log_delta: float) -> float:
         """Return about the eps at which the divergence is delta."""
-        if not self._has_line:
-            law = self._laws(log_delta - FAR_BELOW)[-1]
-            if isinstance(law, SmoothLaw):
-                return super().rough_root(log_delta)
-            return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
-        high = 1e-3
-        while self.rough_log(high) > log_delta and high < LARGEST_EPS:
+        guess = self._rough_root(log_delta) if self._has_line or self._has_wave else None
+        if guess is not None and (self._has_line or self.is_sharp(guess, log_delta - FAR_BELOW)):
+            return guess
+        law = self._laws(log_delta - FAR_BELOW)[-1]
+        if isinstance(law, SmoothLaw):
+            return super().rough_root(log_delta)
+        return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+
+    def _rough_root(self, log_delta: float) -> float:
+        high, most = 1e-3, _LARGE_EPS if self._has_wave else LARGEST_EPS
+        while self.rough_log(high) > log_delta and high < most:
             high *= 1.5
         if not self.rough_log(high) <= log_delta < self.rough_log(0.0):
             return high
@@ -378,13 +419,17 @@ class Allocation(OneEpoch):
     def rough_log(self, eps: float) -> float:
         """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
         summand, t = self.step.summand, self.steps
-        if summand is None or not self._has_line:
+        if summand is None or not (self._has_line or self._has_wave):
             return 0.0
         if self.swapped:
             tilts, logs = self._rough_chernoff
             with np.errstate(all="ignore"):
                 return float(np.nanmin(tilts * t * exp(-eps) + logs)) + eps - log(t)
-        x, sigma = t * expm1(eps), sqrt(t * summand.variance)
+        x, variance = t * expm1(eps), summand.variance
+        if self._has_wave:  # of L - E L', whose product is constant
+            e = exp(min(eps, _LARGE_EPS))
+            variance *= 1.0 + e * e + 2.0 * e / (1.0 + variance)
+        sigma = sqrt(t * variance)
         z = x / sigma if sigma > 0.0 else inf
         normal = log(sigma) - z * z / 2.0 - log1p(z * z) if z < 1e150 else -inf
         found = np.logaddexp(normal, log(t) + summand.rough_tail(1.0 + x))
@@ -431,7 +476,7 @@ class NormalRound(OneEpoch):
         with at_precision(64):
             return float(self.shift / number(self.sigma)())
 
-    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float]:
+    def plan(self, level: Level, log_least: float) -> dict[str, Any]:
         """Return the precision of the closed form."""
         return _closed_form(log_least)
 
@@ -451,7 +496,7 @@ class NormalRound(OneEpoch):
             return value, value
 
 
-def _closed_form(log_least: float) -> dict[str, str | int | float]:
+def _closed_form(log_least: float) -> dict[str, Any]:
     return {"kind": "closed", "precision": min(_BITS + int(4.0 * abs(log_least)), MOST_PRECISION)}
 
 
@@ -487,7 +532,7 @@ class PoissonStep(OneEpoch):
         least = sp.S.Zero if ratio is None else 1 / ratio
         return None if rate == 1 and least == 0 else 1 / (1 - rate * (1 - least))
 
-    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float] | None:
+    def plan(self, level: Level, log_least: float) -> dict[str, Any] | None:
         """Return the precision of the closed form."""
         return _closed_form(log_least) if isinstance(self.base, NormalRound) else None
 
@@ -548,7 +593,7 @@ class PoissonReplaced(OneEpoch):
         """None: no likelihood ratio is the largest."""
         return None
 
-    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float]:
+    def plan(self, level: Level, log_least: float) -> dict[str, Any]:
         """Return the precision of the closed form."""
         return _closed_form(log_least)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from . import coordinates, evidence, rounds
+from . import boxes_of_pairs, coordinates, evidence, rounds
 from .check import INFINITY, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
 from .documents import shaped
@@ -22,7 +22,7 @@ from .setting import At, Setting
 
 FORMAT, VERSION = "symamp-certificate", 5
 MANY = 6
-"""How many times as much work many rounds may take."""
+"""How many times as much work many rounds may take, and the pairs of an interval."""
 _MOST_SETTINGS, _MOST_SHOWN = 64, 32
 """Settings of one document, and sentences and points of a curve that a verdict names."""
 _CERTIFICATE: dict[str, Any] = {"format": str, "version": int, "claim": dict, "settings": [dict], "supposed": [str]}
@@ -46,7 +46,7 @@ def verdict(data: Any) -> Verdict:
     require(good, "no settings, or too many, or of sentences")
     for name, side in sides.items():
         _opened(side, name)
-    check = Check(MOST_WORK * (1 if _is_direct(sides) else MANY))
+    check = Check(MOST_WORK * (1 if _is_direct(sides) and not _has_boxes(sides) else MANY))
     require(
         sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
     )
@@ -63,6 +63,10 @@ def verdict(data: Any) -> Verdict:
 
 def _is_direct(sides: Sides) -> bool:
     return all(side is None or "evidence" in side for side in sides.values())
+
+
+def _has_boxes(sides: Sides) -> bool:
+    return any(e.get("kind") == boxes_of_pairs.KIND for e in (sides["above"] or {}).get("evidence", ()))
 
 
 def _opened(side: Any, name: str) -> None:

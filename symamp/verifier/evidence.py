@@ -9,6 +9,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from . import (
+    boxes_of_pairs,
     common_tilt,
     coordinates,
     every_randomizer,
@@ -60,11 +61,14 @@ KINDS = {
     "histograms": Kind(histograms.shape, histograms.bound, _BOTH, "all"),
     TILT: Kind(common_tilt.shape, _unsettled, _ABOVE, ""),
     "every randomizer": Kind(every_randomizer.shape, every_randomizer.bound, _ABOVE, "all"),
+    boxes_of_pairs.KIND: Kind(boxes_of_pairs.shape, boxes_of_pairs.bound, _ABOVE, "all"),
     groups.POSITIONS: Kind(groups.shape, groups.positions, _BOTH, "all"),
     groups.HIDDEN: Kind(groups.shape, groups.hidden, _ABOVE, "victim"),
     groups.STEPS: Kind(groups.shape, groups.steps, _BELOW, ""),
     coordinates.KIND: Kind(coordinates.shape, coordinates.bound, _BELOW, ""),
 }
+_CROWD = {groups.HIDDEN, groups.STEPS}
+"""Evidence about users whose messages are shuffled, in groups."""
 _MOST_PIECES = 4096
 """Of evidence for one end."""
 
@@ -98,7 +102,8 @@ def below(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
 
 def _require_kinds(at: At, pieces: list[dict[str, Any]], what: str) -> None:
     """Refuse evidence that supposes that everyone takes part where not everyone does."""
-    known = at.setting.participation is None or all(data["kind"] in ("blanket", "data set") for data in pieces)
+    taking, kinds = at.setting.participation, {data["kind"] for data in pieces}
+    known = taking is None or kinds <= {"blanket", "data set"} or (kinds <= _CROWD and taking.is_plain(at.n))
     at.check.require(known, f"{what}: evidence about users who all take part", "invalid")
 
 
@@ -142,7 +147,7 @@ def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
 def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) -> Number:
     """Return what bounds the pairs that no piece covers, after a proof that they are at most the claim."""
     check, setting, result = at.check, at.setting, ZERO
-    if len(setting.groups) > 1 or setting.kept != 1:
+    if len(setting.groups) > 1 or setting.kept != 1 or any(data["kind"] in _CROWD for data in pieces):
         check.require(setting.shuffled == "messages", f"{what}: nothing covers the positions", "invalid")
         for v in setting.victims:
             for pair in setting.groups[v].mechanism.pairs:

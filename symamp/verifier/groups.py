@@ -116,7 +116,7 @@ def key(at: At, victim: int, pair: Pair) -> Any:
 
 def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return what Theorem D gives with the least probabilities as blanket; at most what her own message tells."""
-    check, kept, e = at.check, at.setting.kept, at.check.number(f"exp({at.eps})")
+    check, (kept, shuffled), e = at.check, at.setting.hidden, at.check.number(f"exp({at.eps})")
     views, (i, j), others = _seen(at, data, what)
     victim, kinds = views[data["victim"]], zip(*(view.kinds() for view in views), strict=True)
     alike: dict[Any, list[int]] = {}
@@ -125,25 +125,26 @@ def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     size = [check.total(victim.columns[y].size for y in found) for found in alike.values()]
     first = [found[0] for found in alike.values()]
     gains = [victim.columns[y].on[i] - e * victim.columns[y].on[j] for y in first]
-    alone = check.total(s * check.larger(g) for s, g in zip(size, gains, strict=True))
+    seen_alone = check.total(s * check.larger(g) for s, g in zip(size, gains, strict=True))
+    alone, revealed, gains = shuffled * seen_alone, (1 - shuffled) * seen_alone, [shuffled * g for g in gains]
     present = [k for k, c in enumerate(others) if c]
     least = [[views[k].columns[y].low for y in first] for k in present]
     low = [reduce(lesser, column) for column in zip(*least, strict=True)]
     seen, whole = [y for y, x in enumerate(low) if x > 0], check.total(s * x for s, x in zip(size, low, strict=False))
     if not seen:
-        return alone
+        return seen_alone
     masses = [kept * whole * reduce(lesser, [row[y] / low[y] for y in seen]) for row in least]
     atoms = [(gains[y] * whole / low[y], size[y] * low[y] / whole) for y in seen]
     sigma = check.total(size[y] * check.larger(g) for y, g in enumerate(gains) if y not in seen)
     found = [(g, others[k]) for g, k in zip(masses, present, strict=True) if g > 0]  # others as if it were 0
     if not found:
-        return alone
+        return seen_alone
     if data["evaluator"] == "mean over counts":
-        return lesser(_mean(check, atoms, found, what) + sigma, alone)
+        return lesser(_mean(check, atoms, found, what) + sigma, alone) + revealed
     slot = reduce(lesser, [g for g, _ in found])
     parts = [([(v, g * m) for v, m in atoms], check.larger(1 - g), c) for g, c in [*found, (slot, 1)]]
     value = _sum(check, parts, data, True, what) / (check.total(g * c for g, c in found) + slot) + sigma
-    return lesser(value, alone)
+    return lesser(value, alone) + revealed
 
 
 def alone(at: At, victim: int, pair: Pair) -> Number:
@@ -192,13 +193,8 @@ def steps(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 
     ``others`` lists how many users of each group hold which input; messages count 1, -1 or 0 by their ``signs``.
     """
-    check, signs, plan, kept, e = (
-        at.check,
-        data["signs"],
-        data["plan"],
-        at.setting.kept,
-        at.check.number(f"exp({at.eps})"),
-    )
+    check, signs, plan, e = at.check, data["signs"], data["plan"], at.check.number(f"exp({at.eps})")
+    kept, shuffled = at.setting.hidden
     views, (i, j), others = _seen(at, data, what)
     held = [[(views[0].places((x, x))[0], c) for x, c in group] for group in data["others"]]
     good = all(c >= 0 for group in held for _, c in group) and [sum(c for _, c in group) for group in held] == others
@@ -236,4 +232,5 @@ def steps(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
         whole = prod(((u + d + s) ** c for u, d, s, c in grown), start=(-theta * k).exp())
         fall = 1 - (2 * arb.pi() * (last + 1) / nodes).cos()
         lost += whole * (more / (1 - (-theta).exp()) + abs(a) * theta.exp() + abs(b)) * (-spread * fall / 2).exp()
-    return result / nodes - lost
+    pair = data["pair"][0], data["pair"][1]
+    return shuffled * (result / nodes - lost) + (1 - shuffled) * alone(at, data["victim"], pair)

@@ -633,6 +633,28 @@ class Budget(Mechanism):
         return self.check.number(self.data["ratio"])
 
 
+class LaplaceNoise(Mechanism):
+    """Laplace noise on the inputs of an interval, whose ends have densities with ratios up to e^eps0."""
+
+    supposed = "that every user adds this noise to an input of the interval, or sends what is made of such a message"
+    whose = " of Laplace noise on an interval of inputs"
+
+    def __init__(self, check: Check, data: dict[str, Any], what: str) -> None:
+        super().__init__(check, data, what)
+        shaped(data, {"kind": str, "eps0": str}, what)
+        self.eps0 = check.number(data["eps0"])
+        require(0 < self.eps0 < INFINITY, f"{what}: eps0 is not positive", "invalid")
+        self.pairs = [(0, 1)]
+
+    def told(self) -> str:
+        """Return eps0."""
+        return f"Laplace noise, eps0 = {given(self.data['eps0'], self.eps0)}, on an interval of inputs"
+
+    def ratio(self, compared: bool) -> Number:
+        """Return the ratio of the densities of the ends."""
+        return arb(self.eps0).exp()
+
+
 class Given(Mechanism):
     """Upper bounds on delta at some e^eps, for both orders of the data sets, as they were given."""
 
@@ -651,7 +673,8 @@ class Given(Mechanism):
 
 
 KINDS: dict[str, type[Mechanism]] = {
-    "table": Table, "orbits": Orbits, "triples": Triples, "budget": Budget, "given": Given,
+    "table": Table, "orbits": Orbits, "triples": Triples, "budget": Budget, "laplace": LaplaceNoise,
+    "given": Given,
 }  # fmt: skip
 
 

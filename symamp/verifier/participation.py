@@ -56,6 +56,16 @@ class Participation(NamedTuple):
         require(hidden or not data["removal"], f"{what}: the number of reports shows that one is removed", "invalid")
         return Participation(honest, present, leaks, data["poisson"], data["removal"], victim, numbers)
 
+    def is_plain(self, n: int) -> bool:
+        """Return whether the victim is there, and hidden among all n users or none."""
+        return not (self.poisson or self.removal) and self.victim == 1 and {m for _, m in self.numbers} <= {1, n}
+
+    @property
+    def hidden(self) -> tuple[fmpq, fmpq]:
+        """With which probability another user's report hides the victim's, and with which the victim's is hidden."""
+        alone = sum((w for w, m in self.numbers if m == 1), fmpq(0))
+        return self.honest * self.present * (1 - self.leaks), (1 - alone) * (1 - self.leaks)
+
     @property
     def orders(self) -> int:
         """How many orders of two data sets there are for a pair of inputs: of a removal, present first and second."""

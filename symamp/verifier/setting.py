@@ -66,9 +66,11 @@ class Setting:
         require(self.rate == 1 or not restricted, f"{what}: sampling of inputs that are not all compared", "invalid")
         self.participation = None if taking is None else Participation.of(check, taking, f"{what}.participation")
         if self.participation is not None:
-            one = len(self.groups) == 1 and self.kept == 1 and self.shuffled == MESSAGES and not self.is_given
-            one = one and self.rate == 1 and self.groups[0].mechanism.rounded == 0
-            require(one, f"{what}: who takes part is about rounds of one mechanism that are not sampled", "invalid")
+            one = self.kept == 1 and self.shuffled == MESSAGES and not self.is_given
+            one = one and self.rate == 1 and all(g.mechanism.rounded == 0 for g in self.groups)
+            require(one, f"{what}: who takes part is about rounds of messages that are not sampled", "invalid")
+            alike = len(self.groups) == 1 or self.participation.is_plain(self.n)
+            require(alike, f"{what}: of users who differ each takes part by himself, and is compared", "invalid")
             good = not (self.participation.removal and restricted)
             require(good, f"{what}: a removal, and inputs that are not all compared", "invalid")
         self.coordinates: int | None = data.get("coordinates")
@@ -95,6 +97,13 @@ class Setting:
     def n(self) -> int:
         """The number of users."""
         return sum(g.users for g in self.groups)
+
+    @property
+    def hidden(self) -> tuple[fmpq, fmpq]:
+        """With which probability another user's report hides the victim's, and with which the victim's is hidden."""
+        if self.participation is None:
+            return self.kept, fmpq(1)
+        return self.participation.hidden
 
     def whose(self) -> str:
         """Return for whom the claim holds."""

@@ -33,7 +33,9 @@ _POINT = dict.fromkeys(("direction", "level", "low", "high"), str) | {"steps": i
 _LINE = {"kind": str, "precision": int, "tilt": str, "step": str, "count": int, "further": str, "turn": str}
 _JUMP = {"kind": str, "precision": int, "threshold": str, "place": str, "tilt": str, "alone": str}
 _CONTOUR = {"kind": str, "precision": int, "count": int} | dict.fromkeys(("scale", "angle", "width", "step"), str)
-_PLANS = {"line": _LINE, "jump": _JUMP, "contour": _CONTOUR, "closed": {"kind": str, "precision": int}}
+_WAVE = {"kind": str, "precision": int, "count": int, "tail": _JUMP}
+_WAVE |= dict.fromkeys(("start", "end", "tilt", "peak", "left", "turn"), str)
+_PLANS = {"wave": _WAVE, "line": _LINE, "jump": _JUMP, "contour": _CONTOUR, "closed": {"kind": str, "precision": int}}
 _ROUNDS = {"kind": str, "precision": int, "plan": KERNEL, "curves": [{"steps": int, "right": [int], "left": [int]}]}
 _MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
 _MOST_COUNT, _MOST_TERMS, _BINS = 50_000, 4 * 10**9, 120
@@ -90,7 +92,9 @@ def _require_shape(how: Any, what: str, further: dict[str, Any] | None = None) -
     known = _PLANS | (further or {})
     require(how.get("kind") in tuple(known), f"{what}: another kind of evidence")
     shaped(how, known[how["kind"]], what)
-    require(64 <= how["precision"] <= MOST_PRECISION, f"{what}: a precision out of range")
+    for plan in (how, how.get("tail", how)):
+        require(64 <= plan["precision"] <= MOST_PRECISION, f"{what}: a precision out of range")
+    require(how.get("tail", {"kind": "jump"})["kind"] == "jump", f"{what}: another kind of evidence")
     require(0 < how.get("count", 1) <= _MOST_COUNT, f"{what}: a number out of range")
 
 
@@ -185,7 +189,10 @@ class _Training:
             if t == 1:
                 value = _closed(arb(self.sigma), arb(self.rate), e, name)
                 return value.lower(), value.upper()
-            require(not self.replaced, f"{name}: no evidence of this order")
+            require((plan["kind"] == "wave") == self.replaced, f"{name}: no evidence of this order", "invalid")
+            if self.replaced:
+                low, high = _wave(self.check, self.sigma, t, e, plan)
+                return (low / t).lower(), (high / t).upper()
             if plan["kind"] == "jump":
                 require(name == "remove", f"{name}: no evidence of this order")
                 low, high = _by_jump(self.check, arb(self.sigma), t, t * e, plan)
@@ -377,6 +384,73 @@ def _powers(x: acb, count: int) -> list[acb]:
     for k in range(2, count):
         found.append(found[k // 2] * found[k - k // 2])
     return found[:count]
+
+
+# -------------------------------------------------------------------------------------------------- Replacement: a wave
+
+
+def _wave(check: Check, sigma: fmpq, t: int, e: arb, plan: Any) -> tuple[arb, arb]:
+    """Return ends of E(T - E T')_+ (section 2 of the proof, a wave)."""
+    names = ("start", "end", "tilt", "peak", "left", "turn")
+    start, end, tilt, peak, left, turn = (arb(check.fraction(plan[x])) for x in names)
+    s, count, bits, period = arb(sigma), plan["count"], plan["precision"], 2 * peak + left
+    good = start >= 0 and tilt > 0 and peak > 0 and left > 0 and turn >= 0 and turn <= arb.pi() / 2
+    good = good and peak >= end - e * start and left >= e * end - start and end > t
+    require(good, "wave: a number out of range", "invalid")
+    step, total = 2 * arb.pi() / period, arb(0)
+    for k, phi in enumerate(_differences(check, s, e, step, count, bits), 1):
+        x = step * k
+        total += ((1 - (x * peak).cos()) / (x * x) * (phi**t * acb(0, -x * peak).exp())).real
+    value, first = (peak * peak + 4 * total) / period, count + 1
+    bound = (s * s * turn * turn / 2).exp() * _damped(check, s, e, step * first * turn.sin())
+    rest = 8 * bound.upper() ** t * (arb(1) / first**2 + arb(1) / first) / (period * step * step)
+    with working(plan["tail"]["precision"]):
+        above = _by_jump(check, s, t, end, plan["tail"])[1]
+    (phi,) = _transforms(check, sigma, tilt, arb(0), 1, 64)
+    below = (tilt * start - 1).exp() * phi.real**t / tilt if start > 0 else arb(0)
+    return (value - rest - below - e * above).lower(), (value + rest + 2 * (above + e * below)).upper()
+
+
+def _symmetric(s: arb, h: float, last: int) -> list[tuple[arb, arb, arb]]:
+    """Return weights of nodes kh, |k| <= last, with both likelihood ratios."""
+    values = [(arb(h) * k / s - 1 / (2 * s * s)).exp() for k in range(-last, last + 1)]
+    weights = [h * (-((arb(h) * k) ** 2) / 2).exp() / (2 * arb.pi()).sqrt() for k in range(-last, last + 1)]
+    return list(zip(weights, values, values[::-1], strict=True))
+
+
+def _differences(check: Check, s: arb, e: arb, step: arb, count: int, bits: int) -> list[acb]:
+    """Return E exp(iu(L - E L')) at u = step, ..., count times it: a turned trapezoidal rule (section 3)."""
+    room = bits * log(2.0) + 3.0
+    a = min(sqrt(room / 2.0), 1.2 * float(s))
+    h = 2.0 * pi * a / (room + 2.0 * a * a)
+    last, rows = ceil(sqrt(2.0 * room + a * a) / h) + 1, ceil(sqrt(count))
+    require(count * last * bits <= _MOST_TERMS, f"too large: more than {_MOST_TERMS} bits of terms")
+    check.spend(last * rows // 50)
+    with working(bits + int(a * a) + 64):
+        back, left, hops = acb(0, arb(a) / s - arb.pi() / 2).exp(), [], []
+        for k, (weight, x, y) in enumerate(_symmetric(s, h, last), -last):
+            ratio = (-step * (back * x + e * back.conjugate() * y)).exp()
+            powers = _powers(ratio, rows + 1)
+            start = weight * acb(0, -arb(a) * h * k).exp() * ratio
+            left.append([start * z for z in _powers(powers[rows], rows)])
+            hops.append(powers[:rows])
+        product = acb_mat([[row[i] for row in left] for i in range(rows)]) * acb_mat(hops)
+        grown = (arb(a) * a / 2).exp()
+        error = grown * ((arb(a) * a).exp() + (-arb(a) * a).exp()) / (2 * arb.pi() * a / h).expm1()
+        ball = (grown * (error + (arb(last) * h / arb(2).sqrt()).erfc())).upper() * arb(0, 1)
+        return [grown * product[j // rows, j % rows] + acb(ball, ball) for j in range(count)]
+
+
+def _damped(check: Check, s: arb, e: arb, y: arb) -> arb:
+    """Return a bound on E exp(-y(L + E L')), y >= 0 (section 3)."""
+    room = 45.0
+    a = min(sqrt(2.0 * room), 1.5 * float(s))
+    h = 2.0 * pi * a / (room + a * a / 2.0)
+    last = ceil(sqrt(2.0 * room) / h) + 1
+    check.spend(20 * last)
+    found = sum((weight * (-y * (x + e * z)).exp() for weight, x, z in _symmetric(s, h, last)), arb(0))
+    error = 2 * (arb(a) * a / 2).exp() / (2 * arb.pi() * a / h).expm1() + (arb(last) * h / arb(2).sqrt()).erfc()
+    return (found + error).upper()
 
 
 # ---------------------------------------------------------------------------------------------------- One large summand

@@ -9,6 +9,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+from symamp.verifier.evidence import KINDS
 from tests.certificates.honest import Data, aimed, some_certificate
 
 F = Fraction
@@ -24,10 +25,7 @@ _NAMES = [
     "visible",
     "mean over counts",
 ]
-_KINDS = [
-    "blanket", "data set", "envelope", "all data sets", "message counts", "histograms", "common tilt",
-    "every randomizer", "positions", "hidden users", "steps",
-]  # fmt: skip
+_KINDS = list(KINDS)
 _WORDS = [
     _NAMES,
     _KINDS,

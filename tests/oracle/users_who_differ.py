@@ -168,3 +168,33 @@ def delta_bar(
             for i in range(len(chance) + 1)
         ]
     return sum((p * expectation([law] * (m + 1)) / (m + 1) for m, p in enumerate(chance)), ZERO)
+
+
+def behind_poisson(
+    rows: Sequence[Sequence[Fraction]],
+    means: Sequence[Fraction],
+    E: Fraction,
+    leaks: Fraction,
+    there: tuple[Fraction, Fraction],
+    most: int = 40,
+) -> float:
+    """The divergence of a victim's two rows among Poisson numbers of each message, by all counts, in doubles.
+
+    The victim is there with two probabilities; her message is then seen with its sender with the chance ``leaks``.
+    """
+    laws = [
+        [0.0 if k < 0 else math.exp(-float(m)) * float(m) ** k / math.factorial(k) for k in range(-1, most)]
+        for m in means
+    ]
+    value = sum(max(leaks * (there[0] * a - E * there[1] * c), ZERO) for a, c in zip(*rows, strict=True)) * 1.0
+    for counts in itertools.product(range(1, most + 1), repeat=len(means)):
+        alone = math.prod(law[k] for law, k in zip(laws, counts, strict=True))
+        chances = []
+        for row, p in zip(rows, there, strict=True):
+            shown = sum(
+                float(row[y]) * laws[y][k - 1] * math.prod(laws[z][j] for z, j in enumerate(counts) if z != y)
+                for y, k in enumerate(counts)
+            )
+            chances.append(float(p * (1 - leaks)) * shown + float(1 - p) * alone)
+        value += max(chances[0] - float(E) * chances[1], 0.0)
+    return float(value)

@@ -11,10 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
+import symamp as sa
 from tests.oracle.world import (
     AnyTwo,
     Chosen,
+    Coordinates,
     Data,
+    Days,
     Drawn,
     Everyone,
     Group,
@@ -31,12 +34,13 @@ from tests.oracle.world import (
     Table,
     TakesPart,
     Truth,
+    Unary,
     Within,
     World,
 )
 from tests.worlds import ask, levels
 from tests.worlds.draw import response
-from tests.worlds.subjects import is_crowd
+from tests.worlds.subjects import is_crowd, taking
 
 F = Fraction
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "combinations.md"
@@ -71,6 +75,7 @@ SETTINGS: dict[str, World] = {
     "joint, one attribute differs": _world(BOTH, ONE),
     "parallel": _world(EITHER),
     "parallel, one attribute differs": _world(EITHER, ONE),
+    "a unary encoding": _world(Unary(2, F(3, 4), F(1, 4))),
     "Poisson sample of a table": _world(Silent(ROWS, F(1, 2))),
     "Poisson sample of a table, within a distance": _world(Silent(ROWS, F(1, 2)), NEAR),
     "Poisson sample of a joint, one attribute": _world(Silent(BOTH, F(1, 2)), ONE),
@@ -85,6 +90,8 @@ SETTINGS: dict[str, World] = {
     "2 of 3 people, Poisson sample of a table": _world(Silent(ROWS, F(1, 2)), None, Chosen(2)),
     "others lost, a table": _world(ROWS, None, OthersLost(F(1, 3))),
     "others lost, within a distance": _world(ROWS, NEAR, OthersLost(F(1, 3))),
+    "some collude by chance, a table": replace(_world(ROWS), colluding=F(1, 4)),
+    "all may be lost, some collude, joint": replace(_world(BOTH, None, Poisson(F(2, 3))), colluding=F(1, 4)),
     "reports leak, a table": replace(_world(ROWS), leaks=F(1, 10)),
     "reports leak, joint": replace(_world(BOTH), leaks=F(1, 10)),
     "removal among others who may be lost": _world(ROWS, Removed(), OthersLost(F(1, 3))),
@@ -94,6 +101,11 @@ SETTINGS: dict[str, World] = {
     "messages: tables, within a distance": _crowd(ROWS, OTHER, relation=NEAR),
     "messages: joints": _crowd(BOTH, BOTH),
     "messages: some lost": _crowd(ROWS, OTHER, takes_part=OthersLost(F(1, 3))),
+    "messages: reports leak": replace(_crowd(ROWS, OTHER), leaks=F(1, 10)),
+    "messages: removal among others who may be lost": _crowd(
+        ROWS, OTHER, relation=Removed(), takes_part=OthersLost(F(1, 3))
+    ),
+    "messages: some collude by chance": _crowd(ROWS, OTHER, colluding=F(1, 4)),
     "messages: some dishonest": _crowd(ROWS, OTHER, honest=1),
     "messages: a victim by name": _crowd(ROWS, OTHER, victim=1),
     "data: tables that differ": _crowd(ROWS, OTHER, data=True),
@@ -116,6 +128,9 @@ QUESTIONS: dict[str, Callable[[ask.Case], None]] = {
     "Rényi": lambda case: ask.rounds_of(case, 2, "renyi"),
     "trade-off": lambda case: ask.rounds_of(case, 2, "tradeoff"),
     "callable": lambda case: _export(case),
+    "2 reports": lambda case: _reports(case),
+    "kept reports": lambda case: _kept(case),
+    "coordinates": lambda case: _coordinates(case),
     "budget alone": lambda case: (ask.ask_budget_alone if not is_crowd(case.world) else ask.ask_budgets_alone)(case),
 }
 """What is asked of every setting."""
@@ -143,9 +158,80 @@ def _export(case: ask.Case) -> None:
     ask.export_of(case, "callable", 0.1)
 
 
-def case_of(world: World) -> ask.Case:
-    """The world with choices that are the same every time."""
-    return ask.Case(world, Random("combinations"))
+def _asked(case: ask.Case, seen_by: World, call: Callable[[], object]) -> None:
+    """delta at the level, against the truth of another view."""
+
+    def check(answer: object) -> None:
+        truth = Truth(seen_by)
+        ask.check_delta(answer, truth.delta(LEVEL.high), lambda: truth.delta(LEVEL.low))
+
+    case.ask("delta", "default", call, check)
+
+
+def _is_plain(world: World) -> bool:
+    """Whether everyone runs one mechanism and takes part."""
+    return not is_crowd(world) and taking(world) is None and isinstance(world.takes_part, Everyone)
+
+
+def _reports(case: ask.Case) -> None:
+    """Two reports of each user, all shuffled together."""
+    if _is_plain(case.world):
+        ask_two = lambda: sa.several_reports(case.subject, n=2, reports=2).delta(LEVEL.text, gap=0.1)  # noqa: E731
+        _asked(case, replace(case.world, reports=2), ask_two)
+
+
+def _kept(case: ask.Case) -> None:
+    """One report of each user, sent on two days on which both are there."""
+    if _is_plain(case.world):
+        ask_days = lambda: sa.several_reports(case.subject, n=2, reports=2, kept=True)  # noqa: E731
+        _asked(case, replace(case.world, seen=Days(((0, 1),) * 2)), lambda: ask_days().delta(LEVEL.text, gap=0.1))
+
+
+def _coordinates(case: ask.Case) -> None:
+    """The view by coordinates."""
+    if _is_plain(case.world):
+        call = lambda: sa.delta(case.subject, n=case.n, eps=LEVEL.text, gap=0.1, view="coordinates")  # noqa: E731
+        _asked(case, replace(case.world, seen=Coordinates()), call)
+
+
+RESPONSE, FAMILY = sa.RandomizedResponse(k=3, eps0=1), sa.RandomizedResponse(k=3)
+CROWD = sa.heterogeneous([(3, RESPONSE), (2, FAMILY.at(eps0=2))], shuffled="messages")
+WORDS: dict[str, dict[str, object]] = {
+    'dropout="1/5"': {"dropout": "1/5"},
+    'dropout="1/5", victim_drops=True': {"dropout": "1/5", "victim_drops": True},
+    "colluders=2": {"colluders": 2},
+    'colluding_share="1/5"': {"colluding_share": "1/5"},
+    'colluding="1/5"': {"colluding": "1/5"},
+    'leaks="1/10"': {"leaks": "1/10"},
+    'unshuffled="1/10"': {"unshuffled": "1/10"},
+    'arrivals="poisson"': {"arrivals": "poisson"},
+    'arrivals="poisson", compared="removal"': {"arrivals": "poisson", "compared": "removal"},
+    'compared="default", default="uniform"': {"compared": "default", "default": "uniform"},
+    "batches=3": {"batches": 3},
+    "batches={3: 2, 2: 2}": {"batches": {3: 2, 2: 2}},
+    'batches="drawn"': {"batches": "drawn"},
+}
+"""The words of ``sa.participation``."""
+
+
+def _rounds(who: sa.Participation) -> sa.Composition:
+    return sa.profile(RESPONSE, n=10, participation=who).rounds(2)
+
+
+ANSWERS: dict[str, Callable[[sa.Participation], object]] = {
+    "delta": lambda who: sa.delta(RESPONSE, n=10, eps="1/2", participation=who),
+    "least n": lambda who: sa.least_n(RESPONSE, eps="1/2", delta="1/10", participation=who),
+    "largest eps0": lambda who: sa.largest_eps0(FAMILY, n=10, eps="1/2", delta="1/10", participation=who),
+    "2 rounds": lambda who: _rounds(who).delta("1/2", gap=0.1),
+    "certificate": lambda who: sa.delta(RESPONSE, n=10, eps="1/2", participation=who).certificate(),
+    "budget alone": lambda who: sa.delta(sa.PureLDP(eps0=1), n=10, eps="1/2", participation=who),
+    "noise": lambda who: sa.delta(sa.Laplace(eps0=1), n=10, eps="1/4", gap=0.1, participation=who),
+    "users who differ": lambda who: sa.delta(CROWD, eps="1/2", participation=who),
+    "coordinates": lambda who: sa.delta(
+        sa.UnaryEncoding.oue(D=2, eps0=1), n=10, eps="1/2", gap=0.1, participation=who, view="coordinates"
+    ),
+}
+"""Questions about who takes part."""
 
 
 class Notes:
@@ -159,6 +245,26 @@ class Notes:
         if reason not in self.reasons:
             self.reasons.append(reason)
         return self.reasons.index(reason) + 1
+
+
+def said(notes: Notes) -> Iterator[str]:
+    """The lines of the table of words for who takes part."""
+    yield "| `sa.participation(...)` | " + " | ".join(ANSWERS) + " |"
+    yield "| --- |" + " --- |" * len(ANSWERS)
+    for words, given in WORDS.items():
+        found = []
+        for question in ANSWERS.values():
+            try:
+                question(sa.participation(**given))
+                found.append("yes")
+            except sa.errors.SymampError as error:
+                found.append(f"[{notes.number(f'`{error.argument}`: {error.accepted}')}]")
+        yield f"| `{words}` | " + " | ".join(found) + " |"
+
+
+def case_of(world: World) -> ask.Case:
+    """The world with choices that are the same every time."""
+    return ask.Case(world, Random("combinations"))
 
 
 def cell(case: ask.Case, question: Callable[[], None], notes: Notes) -> str:
@@ -192,6 +298,7 @@ def page() -> str:
     notes = Notes()
     questions = list(rows(QUESTIONS, notes, lambda world: True))
     methods = {f"`{m}`": lambda case, m=m: ask.ask_delta(case, m, LEVEL) for m in ask.TABLE_METHODS}
+    taking_part = list(said(notes))
     by_method = list(rows(methods, notes, lambda world: not is_crowd(world)))
     lines = [
         "# What is answered where",
@@ -203,15 +310,23 @@ def page() -> str:
         "`python -m tests.worlds.run --worlds 200000` asks as many as you like.",
         "",
         "Users who differ are *messages* or *data*, after what is shuffled. *2 of 3 people* are drawn without "
-        "replacement. *Others lost*, *reports leak* and *removal* are said by `sa.participation`. "
+        "replacement. *Others lost*, *some collude*, *reports leak* and *removal* are said by `sa.participation`. "
         "*Rounds*, *Rényi* and *trade-off* are those of two rounds, *callable* is "
-        "`profile.to_callable()`, which other accountants are given, and *budget alone* asks `sa.PureLDP` with the "
+        "`profile.to_callable()`, which other accountants are given. *2 reports* and *kept reports* are those of "
+        '`sa.several_reports`, *coordinates* is `view="coordinates"`, and *budget alone* asks `sa.PureLDP` with the '
         "budget of what is run; other questions, such as profiles that are given and rounds of several kinds, are "
         "asked of random worlds only.",
         "",
         "## Questions",
         "",
         *questions,
+        "",
+        "## Who takes part",
+        "",
+        "All words of `sa.participation`, asked of ten users of randomized response where the column names nothing "
+        "else. Here *yes* says that there is an answer; the settings above compare answers with the truth.",
+        "",
+        *taking_part,
         "",
         "## delta by each method",
         "",

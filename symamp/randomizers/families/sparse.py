@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from itertools import combinations, combinations_with_replacement, product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import sympy as sp
 
+from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.randomizers.protocols import (
     FREQUENCIES,
     Array,
     Protocol,
     Rng,
+    by_support,
     double,
+    in_parts,
     interval,
+    items,
     no_estimate,
+    pure,
     retried,
     sets,
     two_sets,
@@ -127,10 +133,12 @@ class Wheel(DisjointCover):
     input everywhere, so for every pair and every hash the law of the ratios to it is below that of the pair in convex
     order (see DisjointCover; ratios strictly between 1 and t split to their ends, a mean-preserving spread). The
     mechanism with a random hash is a mixture over hashes: upper bounds hold for it as they are, lower bounds are those
-    of the worst hash. The number of options does not enter.
+    of the worst hash. The number D of options does not enter: it is optional, and asked for by estimates alone.
 
     >>> Wheel(s=2, p="1/8", eps0="log(3)").blanket().gamma
     2/3
+    >>> Wheel(s=1, p="1/4", eps0="log(3)", D=5).variance()
+    3
     """
 
     name = "Wheel"
@@ -155,14 +163,33 @@ class Wheel(DisjointCover):
     )
     packs = True
 
-    def __init__(self, *, s: object = None, p: object = None, eps0: object = None) -> None:
+    def __init__(self, *, s: object = None, p: object = None, eps0: object = None, D: object = None) -> None:
         super().__init__(s=s, p=p, eps0=eps0)
+        size = None if D is None else exact_number(D, "D")
+        if size is not None and not (size.is_Integer and size >= 2 and sp.Ge(size, self["s"]) != sp.false):
+            raise ArgumentError("D", D, "an integer, at least 2 and s")
+        self.options = size
+
+    def at(self, /, **values: object) -> Self:
+        """Return the member of the family with the given parameters fixed, of as many options."""
+        return super().at(**{"D": self.options, **values})
+
+    def key(self) -> tuple[object, ...]:
+        return (*super().key(), self.options)
+
+    def __repr__(self) -> str:
+        found = super().__repr__()
+        return found if self.options is None else f"{found[:-1]}, D={self.options})"
 
     def coverage(self) -> sp.Expr:
         return self["s"] * self["p"]
 
     def protocol(self) -> Protocol:
-        """Values are rows of s points of the ring (points if s = 1), reports are points."""
+        """Values are rows of s points of the ring (points if s = 1), reports are points.
+
+        With a number of options values are rows of s of them, and a report is behind the points of all options, drawn
+        anew for each user, as hash functions do. It supports the options in whose arcs it is.
+        """
         s, p, t = self["s"], self["p"], sp.exp(self["eps0"])
 
         def draw(values: Array, rng: Rng) -> Array:
@@ -186,13 +213,33 @@ class Wheel(DisjointCover):
 
             return retried(n, point, fits)
 
-        one = sp.S.One
+        one, size = sp.S.One, self.options
+        if size is not None:
+
+            def hashed(values: Array, rng: Rng) -> Array:
+                points = rng.random((len(values), whole(size)))
+                own = np.take_along_axis(points, values.reshape(len(values), whole(s)), 1)
+                return np.column_stack((points, draw(own, rng)))
+
+            def count(reports: Array) -> Array:
+                found: Array = ((reports[:, -1:] - reports[:, :-1]) % 1.0 < double(p)).sum(axis=0)
+                return found
+
+            mine = p * t / (s * p * t + 1 - s * p)
+            return Protocol(
+                FREQUENCIES,
+                items(size, None if s == 1 else s),
+                interval(sp.S.Zero, one, size + 1),
+                lambda values, rng: in_parts(hashed, whole(size) + 1)(values, rng),
+                by_support(mine, p, count),
+                *pure(mine, p),
+            )
         return Protocol(
             FREQUENCIES,
             interval(sp.S.Zero, one, None if s == 1 else s),
             interval(sp.S.Zero, one),
             draw,
-            no_estimate("Wheel", "the server needs the hash functions: count reports in the arcs of each item"),
+            no_estimate("Wheel without a number of options", "give D=..., how many options there are"),
             label=lambda z: str(int(z * int(p.q))),
             shown=self._points,
         )

@@ -272,7 +272,8 @@ class Cauchy(AdditiveNoise):
         super().__init__(scale=scale)
 
     def protocol(self) -> Protocol:
-        told = "the mean of its reports does not settle: take other noise, or another estimate of your own"
+        # The mean of an estimate g(x + Z) is harmonic in (x, scale): only g(y) = y has the mean x, and y has no mean.
+        told = "no unbiased one of the mean exists: take other noise, or round values to 0 or 1 and count reports > 1/2"
         noise = added(UNIT, lambda n, rng: double(self["scale"]) * rng.standard_cauchy(n), sp.nan)
         return replace(noise, estimator=no_estimate(self.name, told))
 

@@ -23,6 +23,8 @@ _BITS = 160
 """Bits of all steps: nothing cancels but for a factor of about the square of a deviation."""
 _PARTS, _PLACES = (1.05, 1.12, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9)
 """Thresholds that are tried, as parts of K; and up to where the rest is expanded, as parts of what it may reach."""
+_FURTHER_PARTS, _NEVER = tuple(20.0 * 4.0**j for j in range(1, 20)), -100.0
+"""The same where no summand is above them, but for a chance with this logarithm."""
 _EDGES = [0.0, *(2.0 ** (j / 4.0) for j in range(-120, -12)), *(2.0 ** (j / 16.0) for j in range(-48, 1))]
 """Edges of the bins that bound exponential moments, over the threshold; close ones where these are large."""
 _TILTS = np.geomspace(0.1, 3000.0, 121)
@@ -64,7 +66,9 @@ def stop_loss_of_jumps(law: Summand, n: int, k: arb) -> tuple[arb, arb]:
 def parameters_of_jumps(law: Summand, n: int, k: float) -> Parameters | None:
     """Return what seems to give the narrowest bracket, in doubles; None where K is too small for any."""
     found: list[tuple[float, Parameters]] = []
-    for part in _PARTS:
+    for part in (*_PARTS, *_FURTHER_PARTS):
+        if part > _PARTS[-1] and law.rough_above(k / part) > _NEVER:
+            break
         m = 2.0 ** (floor(_GRAIN * log2(k / part)) / _GRAIN)
         if m < 2.0:
             break

@@ -125,7 +125,7 @@ class Lognormal:
             s, turn, a = self.sigma(), arb(tau), arb(a)
             modulus, left = abs(w), w.arg() - turn
             rate = -modulus * acb(left.cos(), left.sin()) if tau or not left.is_zero() else -modulus
-            terms = [weight * (rate * value).exp() for weight, value in self._grid(rule)]
+            terms = [weight * (rate * value).exp() for weight, value in self.grid(*rule)]
             found = _at(terms, s * turn * rule.h) * acb(0, s * turn * rule.h * rule.first).exp()
             edges = [(modulus * (left + sign * a / s).cos(), -sign * s * turn * a) for sign in (1, -1)]
             return (s * s * turn * turn / 2).exp() * self._with_error(found, rule, a, edges, modulus * left.cos())
@@ -140,20 +140,16 @@ class Lognormal:
         with at_precision(int(bits + lost / log(2.0)) + _SPARE_BITS):
             s, width = self.sigma(), arb(a)
             turn = width / s
-            grid, back = self._grid(rule), acb(0, -turn).exp()
-            rows = ceil(sqrt(number))
+            grid, back = self.grid(*rule), acb(0, -turn).exp()
             start, hop = -back * acb(c, step * first), -back * acb(0, step)
-            turned = _powers(acb(0, s * turn * rule.h).exp(), len(grid))
+            turned = powers_of(acb(0, s * turn * rule.h).exp(), len(grid))
             left = [weight * x * (start * value).exp() for (weight, value), x in zip(grid, turned, strict=True)]
-            small = [_powers((hop * value).exp(), rows + 1) for _, value in grid]
-            large = [_powers(powers[rows], rows) for powers in small]
-            first_factor = acb_mat([[x * y[k] for x, y in zip(left, large, strict=True)] for k in range(rows)])
-            found = first_factor * acb_mat([powers[:rows] for powers in small])
+            found = sums_of_powers(left, [(hop * value).exp() for _, value in grid], number)
             edges = [(c, -width * width), (c * (2 * turn).cos(), width * width)]
             scale = (width * width / 2).exp()
             error = self._with_error(acb(0), rule, width, edges, c * turn.cos())
             scale_of_found = acb(0, s * turn * rule.h * rule.first).exp()
-            return [scale * (scale_of_found * found[j // rows, j % rows] + error) for j in range(number)]
+            return [scale * (scale_of_found * x + error) for x in found]
 
     def bound(self, c: arb) -> arb:
         """Return a bound on phi(c), c > 0: L lies above its tangent at the saddle point, or at any other point."""
@@ -201,8 +197,9 @@ class Lognormal:
         ball = error.upper() * arb(0, 1)
         return found + acb(ball, ball)
 
-    def _grid(self, rule: _Rule) -> tuple[tuple[arb, arb], ...]:
-        return _grid(self, rule.h, rule.first, rule.last, flint.ctx.prec)
+    def grid(self, h: float, first: int, last: int) -> tuple[tuple[arb, arb], ...]:
+        """Return weights h e^(-z^2/2)/sqrt(2 pi) and values of L at z = first h, ..., last h."""
+        return _grid(self, h, first, last, flint.ctx.prec)
 
     def nodes(self, c: float, bits: float) -> float:
         """Return how many nodes the rule has that all frequencies of the line at c share."""
@@ -211,7 +208,7 @@ class Lognormal:
 
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
-        weights, values = self._rough_nodes
+        weights, values = self.rough_nodes
         with np.errstate(all="ignore"):
             exponents = -np.outer(tilts, values)
             missing = np.expm1(exponents) @ weights
@@ -246,7 +243,8 @@ class Lognormal:
         return log_ndtr(-s * log(x) - 0.5 / s)
 
     @cached_property
-    def _rough_nodes(self) -> tuple[Floats, Floats]:
+    def rough_nodes(self) -> tuple[Floats, Floats]:
+        """Weights and values of L at nodes of a standard normal variable, in doubles."""
         with at_precision(_ROUGH_BITS):
             s = float(self.sigma())
         h = min(_ROUGH_STEP, s * _ROUGH_STEP)
@@ -297,7 +295,6 @@ class _Rule(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _grid(law: Lognormal, h: float, first: int, last: int, bits: int) -> tuple[tuple[arb, arb], ...]:
-    """Return weights h e^(-z^2/2)/sqrt(2 pi) and values of L at z = first h, ..., last h."""
     s = law.sigma()
     scale, start = h / (2 * arb.pi()).sqrt(), -1 / (2 * s * s)
     places = [arb(h) * k for k in range(first, last + 1)]
@@ -391,7 +388,7 @@ class Line:
                 start = len(values)
                 for k, phi in enumerate(summand.along(c, step, start, min(ahead, most + 1), plan.bits), start):
                     w = acb(c, step * k)
-                    values.append(_power(phi, n) / (w * w))
+                    values.append(power_of(phi, n) / (w * w))
                     if k + 1 >= following and abs(values[-1]) < target:
                         rest = _rest(summand, n, c, step, k + 1)
                         if rest <= target:
@@ -488,7 +485,7 @@ class BentLine:
                 x = arb(plan.step) * j
                 w = scale * acb(1 - angle.sin() * x.cosh(), angle.cos() * x.sinh())
                 slope = scale * acb(angle.cos() * x.cosh(), angle.sin() * x.sinh())
-                values.append((w, _power(summand.phi(w, plan.bits), n) * slope / (w * w)))
+                values.append((w, power_of(summand.phi(w, plan.bits), n) * slope / (w * w)))
             return BentLine(summand, n, plan, tuple(values))
 
     @property
@@ -532,7 +529,7 @@ def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
     x = acb(0, angle).exp()
     parts = [acb_poly(list(coefficients[i : i + _CHUNK]))(x) for i in range(0, len(coefficients), _CHUNK)]
     found = acb(0)
-    for part, power in zip(parts, _powers(acb(0, angle * _CHUNK).exp(), len(parts)), strict=True):
+    for part, power in zip(parts, powers_of(acb(0, angle * _CHUNK).exp(), len(parts)), strict=True):
         found += part * power
     return found
 
@@ -543,7 +540,7 @@ def _short(x: float) -> float:
     return ldexp(round(ldexp(mantissa, 24)), exponent - 24)
 
 
-def _powers(x: acb, number: int) -> list[acb]:
+def powers_of(x: acb, number: int) -> list[acb]:
     """Return the powers of x from the 0th on, by squaring: boxes turn a few times only."""
     powers = [acb(1), x]
     for k in range(2, number):
@@ -551,7 +548,18 @@ def _powers(x: acb, number: int) -> list[acb]:
     return powers[:number]
 
 
-def _power(base: acb, n: int) -> acb:
+def sums_of_powers(first: Sequence[acb], ratios: Sequence[acb], number: int) -> list[acb]:
+    """Return the sums of a_i x_i^j for j < number: entries of a product of two matrices of powers."""
+    rows = ceil(sqrt(number))
+    small = [powers_of(x, rows + 1) for x in ratios]
+    large = [powers_of(powers[rows], rows) for powers in small]
+    left = acb_mat([[x * powers[k] for x, powers in zip(first, large, strict=True)] for k in range(rows)])
+    product = left * acb_mat([powers[:rows] for powers in small])
+    return [product[j // rows, j % rows] for j in range(number)]
+
+
+def power_of(base: acb, n: int) -> acb:
+    """Return the n-th power, by the logarithm where that has no branch."""
     return (base.log() * n).exp() if base.real > 0 else base**n
 
 

@@ -1,0 +1,223 @@
+"""Laplace noise on an interval of inputs: all pairs of inputs, in boxes, by the pairs of their corners.
+
+PROVED: at this level no pair of inputs and no data set has a larger divergence than the number that is returned
+(docs/proofs/interval.md). Tables, laws of other users and remainders are made here from the density and the places
+of the certificate; corners are settled by one tilt, or by the integrals over all data sets. The interval of inputs is
+[0, 1], and the noise has the density c e^(-c |z|)/2.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property, reduce
+from itertools import pairwise, product
+from typing import Any
+
+from flint import arb, fmpq
+
+from . import all_data_sets
+from .check import INFINITY, ZERO, Number, larger
+from .mechanisms import LaplaceNoise
+from .other_inputs import PLAN
+from .setting import At
+
+KIND = "boxes of pairs"
+_CELL = (str, str, str)
+_STAGE: dict[str, Any] = {"nodes": [str], "first": [_CELL], "second": [_CELL]}
+_MOST_PLACES, _SETTLED = 512, fmpq(19, 20)
+"""Of one stage; and a corner below this part of the claim by one tilt is settled."""
+_ONE = fmpq(1)
+Box = tuple[int, int]
+
+
+def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
+    """Return the shape of the evidence."""
+    return {"others": [str], "tilts": [str], "plan": PLAN, "stages": [_STAGE]}
+
+
+def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
+    """Return a number whose upper end bounds the divergence of every pair of inputs and every data set.
+
+    A stage has a table of its own, and cells of compared inputs; later ones are about what earlier ones leave open.
+    """
+    check, mechanism = at.check, at.only(what)
+    check.require(isinstance(mechanism, LaplaceNoise), f"{what}: no Laplace noise", "invalid")
+    good = at.n >= 2 and 0 < at.value < 1 and data["plan"] is not None
+    check.require(good, f"{what}: one user, a trivial claim, or no plan", "invalid")
+    result, left, before = ZERO, {(0, 0)}, [[ZERO, _ONE]] * 2
+    for i, stage in enumerate(data["stages"]):
+        found = _Stage(at, mechanism, data, stage, f"{what}.stages[{i}]")
+        first, second = (list(_touched(*places)) for places in zip(found.places, before, strict=True))
+        asked = [(i, j) for i, j in found.boxes if not left.isdisjoint(product(first[i], second[j]))]
+        values, before = found.values(asked), found.places
+        left = {box for box in asked if not values[box] <= at.value}
+        result = reduce(larger, (values[box] for box in asked if box not in left), result)
+    check.require(not left, f"{what}: a box of pairs above the claim", "invalid")
+    return result
+
+
+def _touched(cells: Sequence[fmpq], old: Sequence[fmpq]) -> Iterator[range]:
+    """Yield the places of the old cells with which each cell has inner points in common."""
+    for start, end in pairwise(cells):
+        yield range(bisect_right(old, start) - 1, bisect_left(old, end))
+
+
+class _Stage:
+    """A table, and the cells of both compared inputs."""
+
+    def __init__(self, at: At, mechanism: Any, data: dict[str, Any], stage: dict[str, Any], what: str) -> None:
+        check = at.check
+        self.at, self.check, self.what, self.n, self.data = at, check, what, at.n, data
+        self.c, self.e = arb(mechanism.eps0), arb(check.number(f"exp({at.eps})"))
+        self.nodes = [check.fraction(x) for x in stage["nodes"]]
+        self.others = [check.fraction(x) for x in data["others"]]
+        self.sides = [[[check.number(x) for x in cell] for cell in stage[key]] for key in ("first", "second")]
+        check.require(
+            all(0 < len(x) <= _MOST_PLACES for x in (self.nodes, *self.sides)), f"{what}: too large, or no places"
+        )
+        self.places = [[check.fraction(cell[0]) for cell in stage[key]] + [_ONE] for key in ("first", "second")]
+        for places in (self.nodes, self.others, *self.places):
+            good = len(places) > 1 and places[0] == 0 and places[-1] == 1 and all(a < b for a, b in pairwise(places))
+            check.require(good, f"{what}: places do not go from 0 to 1", "invalid")
+        good = {*self.others, fmpq(1, 2)} <= set(self.nodes)
+        check.require(good, f"{what}: a place of other users, or the middle, is no node", "invalid")
+        good = all(0 <= k < INFINITY and 0 < s < INFINITY for side in self.sides for _, k, s in side)
+        check.require(good, f"{what}: numbers of a cell out of range", "invalid")
+        self.known = {y: j for j, y in enumerate(self.nodes)}
+        self._rows: dict[fmpq, list[arb]] = {}
+
+    @property
+    def boxes(self) -> list[Box]:
+        """All boxes with pairs a < b: others are mirror images."""
+        first, second = self.places
+        self.check.spend(len(first) * len(second))
+        return [(i, j) for i, j in product(range(len(first) - 1), range(len(second) - 1)) if first[i] < second[j + 1]]
+
+    def place(self, box: Box) -> tuple[fmpq, fmpq, fmpq, fmpq]:
+        """Return the ends of a box."""
+        (first, second), (i, j) = self.places, box
+        return first[i], first[i + 1], second[j], second[j + 1]
+
+    # The table
+
+    def row(self, x: fmpq) -> list[arb]:
+        """Return the densities at the nodes for the input x, which is a node."""
+        if x not in self._rows:
+            self.check.require(x in self.known, f"{self.what}: an input that is no node", "invalid")
+            self.check.spend(len(self.nodes), hard=True)
+            self._rows[x] = [self.c / 2 * (-self.c * abs(arb(y - x))).exp() for y in self.nodes]
+        return self._rows[x]
+
+    @cached_property
+    def weights(self) -> list[arb]:
+        """The integrals of the functions that are 1 at a node and 0 at its neighbours."""
+        halves = [(self.c * arb(b - a) / 2).tanh() / self.c for a, b in pairwise(self.nodes)]
+        return [a + b for a, b in zip([1 / self.c, *halves], [*halves, 1 / self.c], strict=True)]
+
+    @cached_property
+    def hidden(self) -> list[arb]:
+        """The densities at the nodes that every input's law has at least."""
+        return [a.min(b) for a, b in zip(self.row(ZERO), self.row(_ONE), strict=True)]
+
+    @cached_property
+    def classes(self) -> list[list[arb]]:
+        """The masses of the nodes, one list for each class of other users; the rest is a symbol of their own."""
+        found, kept = [], []
+        for x, y in pairwise(self.others):
+            logs = [self.c * (abs(arb(z - y)) - abs(arb(z - x))) for z in self.nodes]
+            kept.append([(-v * v / 8).exp() for v in logs])
+        for k, x in enumerate(self.others):
+            beside = kept[max(k - 1, 0) : k + 1]
+            here = [_least([cell[j] for cell in beside]) for j in range(len(self.nodes))]
+            near = [_least(here[max(j - 1, 0) : j + 2]) for j in range(len(self.nodes))]
+            found.append([a * b * w for a, b, w in zip(self.row(x), near, self.weights, strict=True)])
+        return found
+
+    # Cells of a compared input
+
+    def cell(self, k: int, i: int) -> tuple[arb, arb]:
+        """Return kappa of a cell, and what (1 + kappa) or (1 - kappa) times a mixture of its ends leaves."""
+        (start, end), (_, kappa, s) = self.places[k][i : i + 2], map(arb, self.sides[k][i])
+        c, h, m, y = self.c, arb(end - start), self.hidden, self.nodes
+        eta, height = c**2 * h**2 / 8, h * c**2 / 4
+        ends = [self.row(x) for x in (start, end)]
+        ratio = [a.max(b) / low for a, b, low in zip(*ends, m, strict=True)]
+        self.check.spend(8 * len(y), hard=True)
+        touched = range(self.known[start], self.known[end])
+        least = _least([m[j].min(m[j + 1]) for j in touched])
+        if kappa >= (eta if k else height / _least([row[j] for row in ends for j in (*touched, self.known[end])])):
+            return kappa, arb(0)  # nothing is left
+        t, wide = eta + kappa, (m[0] * ratio[0] ** 2 + m[-1] * ratio[-1] ** 2) / c
+        for j, (a, b) in enumerate(pairwise(y)):
+            wide += arb(b - a) * m[j].max(m[j + 1]) * ratio[j].max(ratio[j + 1]) ** 2
+        w = h * height**2 / 3 / least + wide * t**2
+        x = (height / least).max(_most(ratio) * t)
+        log_m = -s * kappa + w / x**2 * ((s * x).expm1() - s * x)
+        return kappa, (self.n * log_m - 1).exp() / (self.n * s)
+
+    # Boxes
+
+    @cached_property
+    def gain(self) -> arb:
+        """E[G_+] of the pair of the ends."""
+        every = zip(self.row(ZERO), self.row(_ONE), self.weights, strict=True)
+        return sum(((p - self.e * q).max(arb(0)) * w for p, q, w in every), arb(0))
+
+    def values(self, asked: Sequence[Box]) -> dict[Box, arb]:
+        """Return bounds on the divergences of the pairs of some boxes."""
+        cells = [{i: self.cell(k, i) for i in {box[k] for box in asked}} for k in (0, 1)]
+        corners, levels = dict[Box, list[tuple[fmpq, fmpq]]](), dict[tuple[fmpq, fmpq], arb]()
+        for box in asked:
+            a0, a1, b0, b1 = self.place(box)
+            corners[box] = list(product((a0, a1), (b0, b1)))
+            level = self.e * (1 - cells[1][box[1]][0]) / (1 + cells[0][box[0]][0])
+            for corner in corners[box]:
+                levels[corner] = level.min(levels.get(corner, level))
+        found = {corner: self.corner(corner, level) for corner, level in levels.items()}
+        values = {}
+        for box in asked:
+            (up, left), (_, right) = cells[0][box[0]], cells[1][box[1]]
+            values[box] = (1 + up) * _most([found[x] for x in corners[box]]) + left + self.e * right
+        return values
+
+    def corner(self, pair: tuple[fmpq, fmpq], level: arb) -> arb:
+        """Return a bound on the divergence of the table's laws for a pair, whatever the others hold."""
+        self.check.require(level >= 1, f"{self.what}: a level below 1", "invalid")
+        a, b = (self.row(x) for x in pair)
+        g = [p - level * q for p, q in zip(a, b, strict=True)]
+        best, enough = INFINITY, arb(self.at.value * _SETTLED)
+        masses = [m * w for m, w in zip(self.hidden, self.weights, strict=True)]
+        values = [x / m for x, m in zip(g, self.hidden, strict=True)]
+        for text in self.data["tilts"]:
+            theta = arb(self.check.number(text))
+            self.check.require(theta > 0, f"{self.what}: a tilt that is not positive", "invalid")
+            self.check.spend(2 * len(masses), hard=True)
+            moment = 1 + sum((m * (theta * v).expm1() for m, v in zip(masses, values, strict=True)), arb(0))
+            best = best.min((self.n * moment.log() - 1).exp() / (self.n * theta))
+            if best <= enough:
+                return best
+        return best.min(self._integrals(g))
+
+    def _integrals(self, g: Sequence[arb]) -> arb:
+        """Return the bound over all data sets by the integrals of the plan, in units of the gain of the ends."""
+        gain = sum((x * w for x, w in zip(g, self.weights, strict=True) if x > 0), arb(0))
+        good = not any(x.contains(0) for x in g) and gain > 0
+        self.check.require(good, f"{self.what}: a value that may be 0", "invalid")
+        unit = gain / self.gain
+        laws = []
+        for masses in self.classes:
+            atoms = [(x * w / (m * unit), m) for x, w, m in zip(g, self.weights, masses, strict=True)]
+            laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
+        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, self.data["plan"], self.what)
+
+
+def _least(values: Sequence[arb]) -> arb:
+    found = values[0]
+    for x in values[1:]:
+        found = found.min(x)
+    return found
+
+
+def _most(values: Sequence[arb]) -> arb:
+    return -_least([-x for x in values])
