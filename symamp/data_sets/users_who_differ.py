@@ -197,8 +197,9 @@ class StepSums(OfVictims):
         found = self.test(level)
         value = -inf if found is None else found.walk.log_estimate(level)
         with at_precision(BITS):
-            revealed = float(self.victim.revealed(level))
-        return log(revealed + exp(value)) if revealed > 0.0 else value
+            revealed, least = float(self.victim.revealed(level)), float(self.limit(n))
+        value = log(revealed + exp(value)) if revealed > 0.0 else value
+        return max(value, log(least)) if least > 0.0 else value
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which it is delta: 0 if it is smaller at 0."""
@@ -223,11 +224,12 @@ class StepSums(OfVictims):
         found = self.test(level)
         plan = None if found is None else found.walk.plan(level)
         with at_precision(BITS):
-            revealed = self.victim.revealed(level).lower()
+            # The divergence falls in eps, so that its limit is below it.
+            revealed, least = self.victim.revealed(level).lower(), self.limit(n).lower()
         if found is None or plan is None:
-            return Enclosure(revealed, arb(1), STEPS, BITS)
+            return Enclosure(revealed.max(least), arb(1), STEPS, BITS)
         with at_precision(plan.bits):
-            return Enclosure((revealed + found.walk.below(level)).lower(), arb(1), STEPS, plan.bits)
+            return Enclosure((revealed + found.walk.below(level)).lower().max(least), arb(1), STEPS, plan.bits)
 
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows: of what the second data set never shows."""

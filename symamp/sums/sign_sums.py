@@ -88,7 +88,9 @@ class Walk:
         middle_of_step = ceil(mean - 0.5)
         # Where few steps matter the saddle point is rough, and thresholds around it are compared.
         around = range(-_AROUND, _AROUND + 1) if square < _LARGEST_SQUARE else (0,)
-        return max((StepPlan.of(self, groups, tilt, h, middle_of_step + i) for i in around), key=lambda p: p.log_value)
+        found = (StepPlan.of(self, groups, tilt, h, middle_of_step + i) for i in around)
+        best = max(found, key=lambda p: p.log_value)
+        return None if best.nodes <= 2 and best.log_value == -inf else best
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ class StepPlan:
         beyond = _log_mgf(groups, 2.0 * tilt) - 2.0 * tilt * (threshold - 1)
         # The value is seldom smaller than this by more than the room.
         low = here - log(1.0 + square) - 2.0 * log(1.0 + 1.0 / max(h[0], 1e-12)) - _ROOM
+        if -here > tilt * _MOST_NODES + _ROOM:
+            return StepPlan(walk, threshold, tilt, 2, 0, -inf)  # no sum of so many nodes tells it from other periods
         nodes = min(ceil((max(0.0, beyond) - low) / tilt) + 2, _MOST_NODES)
         last = nodes // 2
         if kappa * (1.0 - cos(pi)) > 2.0 * _ROOM:
