@@ -99,7 +99,7 @@ def guarded(run: Callable[[list[str]], object], words: list[str]) -> Never:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see `{context.command_path} --help`)" if context is not None else ""
-        _fail(error.format_message().rstrip(".") + hint)
+        _fail(" ".join(error.format_message().split()).rstrip(".") + hint)
     sys.exit(code if isinstance(code, int) else 0)
 
 
