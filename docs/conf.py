@@ -52,7 +52,7 @@ autodoc_default_options = {
 }
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_type_aliases = {name: name for name in ("Real", "Count", "Compared")}
+autodoc_type_aliases = {name: name for name in ("Real", "Count", "Compared", "Value")}
 python_maximum_signature_line_length = 100
 
 html_theme = "furo"

@@ -1,6 +1,7 @@
 """The bound over all data sets against exact maxima, its steps against sampling, its evaluation against quadrature."""
 
 import itertools
+import json
 from dataclasses import replace
 from fractions import Fraction
 from math import e, exp, pi
@@ -21,6 +22,7 @@ from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term
 from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
 from symamp.sums.divergence import enclose_divergence
+from symamp.verifier import verify
 from tests.recomputed import recomputed_bound
 
 # ------------------------------------------------------------------------------------------- oracles, without symamp
@@ -343,6 +345,18 @@ def test_what_cannot_be_bounded_is_bounded_by_one_user():
         enclose_all_data_sets([], level_of(Fraction(6, 5)), 50)
     with pytest.raises(ArgumentError):
         enclose_all_data_sets([replace(laws_of(ROWS, (0, 1))[0], complete=False)], level_of(Fraction(6, 5)), 50)
+
+
+@pytest.mark.parametrize("eps", ["log(7/5)", "log(4/3)"])
+def test_a_message_that_tells_nothing_at_a_level(eps):
+    """At these levels a message of one pair has the value 0; next to them it has not."""
+    table = sa.FiniteMechanism([["3/13", "4/13", "6/13"], ["4/13", "7/13", "2/13"], ["5/13", "5/13", "3/13"]])
+    found = sa.delta(table, n=12, eps=eps, method="all_data_sets")
+    beside = sa.delta(table, n=12, eps=f"{eps}-1e-9", method="all_data_sets")
+    assert found.bound.upper < beside.bound.upper * (1 + 1e-3) < sa.delta(table, n=1, eps=eps).upper
+    truth = sa.exact.worst_dataset(table, 12, eps).value.exact
+    assert float(Fraction(str(truth))) <= found.bound.upper
+    assert verify(json.dumps(found.certificate())).status == "valid"
 
 
 # ---------------------------------------------------------------------------------------------- the steps of the proof

@@ -266,7 +266,7 @@ def profile(
 
 
 @checked_call
-def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str = "given profile") -> GivenProfile:
+def from_privacy_profile(points: Iterable[tuple[Real, Real]], *, name: str = "given profile") -> GivenProfile:
     """Return the profile of a round that was analysed elsewhere, from pairs (eps, delta) that are upper bounds.
 
     Their proof status is "given": what follows is as true as they are, for both orders of neighbours. There is no lower

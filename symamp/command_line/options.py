@@ -261,6 +261,10 @@ def read_toml(file: Path) -> dict[str, Any]:
 _OPTIONS, _PREFIX = f"{__name__}.options", "parameter_"
 
 
+def _no_mechanism(told: str = "no mechanism is given") -> ArgumentError:
+    return ArgumentError("mechanism", Problem(told), "give a name from `symamp mechanisms`, or --mechanism FILE")
+
+
 class MechanismCommand(click.Command):
     """A command whose callback gets, as ``found``, the mechanism of the catalogue or of a file that was asked about.
 
@@ -304,13 +308,14 @@ class MechanismCommand(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            if family is None:
+                raise _no_mechanism() from None
             known = sorted(o for p in self.get_params(ctx) for o in p.opts if o.startswith("--"))
             raise ArgumentError("option", error.option_name, one_of(known, error.option_name)) from None
         if ctx.resilient_parsing:
             return rest
         if family is None or (name is not None and file is not None):
-            wrong = Problem("both a name and --mechanism are given" if name else "no mechanism is given")
-            raise ArgumentError("mechanism", wrong, "give a name from `symamp mechanisms`, or --mechanism FILE")
+            raise _no_mechanism("both a name and --mechanism are given" if name else "no mechanism is given")
         values = {k.removeprefix(_PREFIX): ctx.params.pop(k) for k in list(ctx.params) if k.startswith(_PREFIX)}
         given = {k: v for k, v in values.items() if v is not None}
         del ctx.params["name"], ctx.params["mechanism"]

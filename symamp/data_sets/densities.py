@@ -115,20 +115,20 @@ class NoiseSpace(DataSpace):
 
 
 class DensitySpace(DataSpace):
-    """The data sets of densities on finitely many inputs, or at the ends of an interval."""
+    """The data sets of densities on finitely many inputs, or at the ends of an interval and in the middle."""
 
     def __init__(self, densities: Densities) -> None:
         self._densities = densities
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """All ordered pairs of those inputs."""
+        """All ordered pairs of those inputs, or of the ends."""
         return self._densities.pairs()
 
     def others(self, pair: Pair) -> Sequence[str]:
         """Return those inputs."""
-        return self._densities.inputs
+        return self._densities.held.inputs
 
     def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
         """Return the divergence where all others hold one input."""
-        return DensityDataSet(self._densities, pair, weights[0][0]) if len(weights) == 1 else None
+        return DensityDataSet(self._densities.held, pair, weights[0][0]) if len(weights) == 1 else None

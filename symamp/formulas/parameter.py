@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from keyword import iskeyword
+from typing import TypeAlias
 
 import sympy as sp
 
 from symamp.errors import ArgumentError, ExpressionError, Problem
-from symamp.numbers.reading import check_formula, constant_value, printable_number, sign_of_constant
+from symamp.numbers.reading import Real, check_formula, constant_value, printable_number, sign_of_constant
 from symamp.numbers.substitution import put
 
 _LARGEST_EPS0 = 1000  # a local budget beyond is refused
@@ -119,6 +120,9 @@ class Parameter:
         more = "" if self.predicate is None else f" ({self.predicate})"
         return f"{kind}{left}{self.name}{right}{more}"
 
+
+Value: TypeAlias = "Real | Parameter | None"
+"""What a family reads as a parameter: a number, a Parameter with a range of its own, or None, which leaves a symbol."""
 
 EPS0 = Parameter("eps0", lower=sp.Integer(0))
 """The local budget, a positive real."""

@@ -92,6 +92,14 @@ class Level:
         """Return the level of a finite double, taken as the dyadic number that it is."""
         return Level(lambda: arb(eps), lambda: str(Fraction(eps)), fmpq(1) if eps == 0.0 else None, eps)
 
+    def just_below(self) -> Level:
+        """Return the level of a budget that is smaller by one part in 2^64: no divergence is smaller there.
+
+        >>> Level.of_float(0.5).just_below().text
+        '(1/2)*(1-2**-64)'
+        """
+        return Level(lambda: self.eps() * (1 - arb(2) ** -64), lambda: f"({self.text})*(1-2**-64)")
+
     @cached_property
     def text(self) -> str:
         """The exact number eps as an expression."""

@@ -14,7 +14,7 @@ from flint import arb
 from symamp.decompositions.randomizer import known_label
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call, shown
 from symamp.numbers.optional import betaincinv
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import Count, Real, exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism, protocol_of
@@ -102,10 +102,10 @@ def audit_sampler(
     sampler: Callable[[Any, Any], Any],
     mechanism: Mechanism,
     *,
-    reports: object = 100_000,
+    reports: Count = 100_000,
     inputs: Sequence[object] | None = None,
     rng: object = 0,
-    false_alarm: object = "1e-6",
+    false_alarm: Real = "1e-6",
 ) -> SamplerAudit:
     """Compare ``sampler(values, rng)`` with the table of a mechanism, by so many reports on each of some inputs.
 

@@ -772,7 +772,7 @@ class Parallel(Combined):
 
 
 @checked_call
-def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = "all") -> Mechanism:
+def parallel(weighted: Iterable[tuple[Real, Mechanism]], *, neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which a user sends (i, R_i(x_i)), i drawn with the given weights.
 
     Every part is asked about a value of its own. For one value that all parts are asked about, the upper bounds hold

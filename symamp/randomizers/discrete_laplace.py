@@ -11,7 +11,7 @@ from symamp.decompositions.decomposition import Component
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import Compared, exact_number
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism
@@ -57,7 +57,7 @@ class DiscreteLaplace(Parametrised, Mechanism):
     lists_all_inputs = False  # nor inputs between the ends
     declared = (EPS0,)
 
-    def __init__(self, *, B: object = None, eps0: object = None) -> None:
+    def __init__(self, *, B: Value = None, eps0: Value = None) -> None:
         size = None if B is None else exact_number(B, "B")
         if size is None or not (size.is_Integer and 1 <= size <= _LARGEST):
             raise ArgumentError("B", B, f"an integer between 1 and {_LARGEST}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.decompositions.budget import VariationRatio
-from symamp.formulas.parameter import EPS0
+from symamp.formulas.parameter import EPS0, Value
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.mechanism import NotebookView, SubjectBase
@@ -27,7 +27,7 @@ class PureLDP(NotebookView, Parametrised, SubjectBase):
     slug = "pure-ldp"
     declared = (EPS0,)
 
-    def __init__(self, *, eps0: object = None) -> None:
+    def __init__(self, *, eps0: Value = None) -> None:
         super().__init__(eps0=eps0)
 
     def members(self) -> tuple[RandomizedResponse, ...]:

@@ -263,8 +263,8 @@ def participation(
     arrivals: str = FIXED,
     compared: str = REPLACEMENT,
     victim_drops: bool = False,
-    default: object = None,
-    batches: object = None,
+    default: str | Mapping[str, Real] | None = None,
+    batches: Count | Mapping[int, int] | None = None,
 ) -> Participation:
     """Return who takes part in a round, as ``epsilon``, ``delta``, ``profile`` and the other questions take it.
 

@@ -31,7 +31,7 @@ from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchEr
 from symamp.formulas.order import largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
-from symamp.numbers.reading import Real, exact_number, users
+from symamp.numbers.reading import Count, Real, exact_number, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
@@ -216,10 +216,10 @@ class HeterogeneousUsers:
 
 @checked_call
 def heterogeneous(
-    groups: Sequence[tuple[object, Subject]],
+    groups: Sequence[tuple[Count, Subject]],
     *,
     shuffled: str,
-    honest: Sequence[object] | None = None,
+    honest: Sequence[Count] | None = None,
     dropout: Real = 0,
 ) -> HeterogeneousUsers:
     """Return the subject in which groups of users run mechanisms of their own: ask it with ``epsilon`` and ``delta``.

@@ -36,7 +36,8 @@ def parsed(text: str) -> Any:
             text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_refused, parse_constant=_refused
         )
     except (ValueError, RecursionError, MemoryError) as error:
-        raise Malformed(f"not JSON ({type(error).__name__})") from None
+        where = f"{error.msg} in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "too deep or long"
+        raise Malformed(f"not JSON: {where if text.strip() else 'the document is empty'}") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

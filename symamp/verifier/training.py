@@ -43,7 +43,8 @@ _MOST_COUNT, _MOST_TERMS, _BINS = 50_000, 4 * 10**9, 120
 
 def verdict(data: Any) -> Verdict:
     """Return the verdict on a certificate of training that proves its claim; a refusal is raised otherwise."""
-    require(data.get("version") == VERSION, f"not version {VERSION} of a certificate of training")
+    said = f"the document is version {data.get('version')!a:.20}"
+    require(data.get("version") == VERSION, f"not version {VERSION} of a certificate of training: {said}")
     replaced = isinstance(data.get("training"), dict) and data["training"].get("neighbours") == REPLACE
     names = (REPLACE,) if replaced else DIRECTIONS
     below_shape = {"direction": str, "evidence": dict} if data.get("below") is not None else type(None)

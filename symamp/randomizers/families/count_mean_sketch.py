@@ -9,7 +9,7 @@ import sympy as sp
 
 from symamp.decompositions.pair_groups import PairGroup, Pattern, groups_by_share, sketch
 from symamp.decompositions.randomizer import Orbit
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.randomizers.families.hadamard import sylvester
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
@@ -47,7 +47,7 @@ class CountMeanSketch(OneHot):
     )
     size = "m"
 
-    def __init__(self, *, k: object = None, m: object = None, eps0: object = None) -> None:
+    def __init__(self, *, k: Value = None, m: Value = None, eps0: Value = None) -> None:
         super().__init__(k=k, m=m, eps0=eps0)
 
     def letters(self) -> tuple[Letter, ...]:
@@ -118,7 +118,7 @@ class HadamardCountMeanSketch(Family):
         EPS0,
     )
 
-    def __init__(self, *, k: object = None, m: object = None, eps0: object = None) -> None:
+    def __init__(self, *, k: Value = None, m: Value = None, eps0: Value = None) -> None:
         super().__init__(k=k, m=m, eps0=eps0)
 
     @property

@@ -27,7 +27,7 @@ from symamp.decompositions.pair_groups import (
 )
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.unevaluated import binomial, long_power
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
@@ -145,8 +145,10 @@ def _excess(d: int, k: int) -> sp.Rational:
 
 
 class DuchiVector(DisjointCover):
-    """Odd d = 2m + 1. Round x to a corner v of the cube, each coordinate with its mean kept; with probability
-    t/(t+1), t = e^eps0, send a uniform corner y with <y, v> > 0, otherwise one with <y, v> < 0.
+    """Send a corner of the cube [-1, 1]^d, of odd d = 2m + 1, for x in the cube.
+
+    Round x to a corner v, each coordinate with its mean kept; with probability t/(t+1), t = e^eps0, send a uniform
+    corner y with <y, v> > 0, otherwise one with <y, v> < 0.
 
     The pair is two opposite corners: their halves of the corners are disjoint, the worst case (see DisjointCover).
     Inputs inside the cube mix corners and are never worse; ``average`` is the input 0. The scaling of y, known to
@@ -165,7 +167,7 @@ class DuchiVector(DisjointCover):
     typical = {"m": 7}
     declared = (Parameter("m", lower=sp.Integer(0), integer=True), EPS0)
 
-    def __init__(self, *, m: object = None, eps0: object = None) -> None:
+    def __init__(self, *, m: Value = None, eps0: Value = None) -> None:
         super().__init__(m=m, eps0=eps0)
 
     def coverage(self) -> sp.Expr:
@@ -205,7 +207,7 @@ class _EvenDimension(Family):
 
     numbers = ("m",)
 
-    def __init__(self, *, m: object = 2, eps0: object = None) -> None:
+    def __init__(self, *, m: Value = 2, eps0: Value = None) -> None:
         super().__init__(m=m, eps0=eps0)
 
     def message_bits(self) -> sp.Expr:
@@ -303,7 +305,7 @@ class EvenDuchiVector(_EvenDimension):
     typical = {"m": 2}
     lists_all_inputs = False  # corners that differ from both of a pair elsewhere are not shown
 
-    def __init__(self, *, m: object = 2, eps0: object = None) -> None:
+    def __init__(self, *, m: Value = 2, eps0: Value = None) -> None:
         super().__init__(m=m, eps0=eps0)
         if self["m"] > _MOST_PAIRS:
             raise ArgumentError("m", self["m"], f"a number of at most {_MOST_PAIRS}")

@@ -12,7 +12,7 @@ import sympy as sp
 
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
@@ -72,7 +72,7 @@ class HadamardResponse(Family):
     typical = {"K": 16}
     declared = (Parameter("K", lower=sp.Integer(4), integer=True, predicate="a power of two"), EPS0)
 
-    def __init__(self, *, K: object = None, eps0: object = None, D: object = None) -> None:
+    def __init__(self, *, K: Value = None, eps0: Value = None, D: Value = None) -> None:
         self.last_row = None if D is None else _checked_last_row(D)
         if K is None and self.last_row is not None:
             K = Parameter("K", lower=sp.Integer(max(4, 2 ** self.last_row.bit_length())), integer=True)
@@ -183,7 +183,7 @@ class BlockHadamardResponse(Family):
         EPS0,
     )
 
-    def __init__(self, *, B: object = None, b: object = None, eps0: object = None) -> None:
+    def __init__(self, *, B: Value = None, b: Value = None, eps0: Value = None) -> None:
         # From b = 4 on there are pairs of inputs in one block, so that one description serves all of these sizes.
         super().__init__(B=B, b=Parameter("b", lower=sp.Integer(4), integer=True) if b is None else b, eps0=eps0)
 

@@ -15,7 +15,7 @@ from flint import arb
 
 from symamp.decompositions.pair_groups import PairGroup, free_sets
 from symamp.errors import ArgumentError
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.optional import betaincinv
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
@@ -71,7 +71,7 @@ class PrivUnit(DisjointCover):
     typical = {"c": "1/10"}
     declared = (Parameter("c", lower=sp.Integer(0), upper=sp.Rational(1, 2)), EPS0)
 
-    def __init__(self, *, c: object = None, eps0: object = None, d: object = None) -> None:
+    def __init__(self, *, c: Value = None, eps0: Value = None, d: Value = None) -> None:
         super().__init__(c=c, eps0=eps0)
         size = None if d is None else exact_number(d, "d")
         if size is not None and not (size.is_Integer and 2 <= size <= _LARGEST):

@@ -8,7 +8,7 @@ from itertools import product
 import sympy as sp
 
 from symamp.formulas.normal_form import normal
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
 from symamp.randomizers.protocols import Protocol, first_two, hashed, sets
 from symamp.randomizers.structures import ExchangeableSets, Share
@@ -31,7 +31,7 @@ class RandomizedResponse(ExchangeableSets):
     declared = (Parameter("k", lower=sp.Integer(2), integer=True), EPS0)
     size = "k"
 
-    def __init__(self, *, k: object = None, eps0: object = None) -> None:
+    def __init__(self, *, k: Value = None, eps0: Value = None) -> None:
         super().__init__(k=k, eps0=eps0)
 
     def levels(self) -> tuple[sp.Expr, sp.Expr]:
@@ -116,7 +116,7 @@ class LocalHashing(ExchangeableSets):
     )
     size = "D"
 
-    def __init__(self, *, l: object = None, D: object = None, eps0: object = None) -> None:
+    def __init__(self, *, l: Value = None, D: Value = None, eps0: Value = None) -> None:
         super().__init__(l=l, D=D, eps0=eps0)
 
     def levels(self) -> tuple[sp.Expr, sp.Expr]:

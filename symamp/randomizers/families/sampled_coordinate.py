@@ -16,7 +16,7 @@ from symamp.decompositions.decomposition import Component
 from symamp.decompositions.pair_groups import PairGroup, antipodal, groups_by_share, listed_group
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.normal_form import normal
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.rationals import rational_of
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
@@ -97,7 +97,7 @@ class Harmony(StateChannel):
     typical = {"d": 16}
     declared = (Parameter("d", lower=sp.Integer(1), integer=True), EPS0)
 
-    def __init__(self, *, d: object = None, eps0: object = None) -> None:
+    def __init__(self, *, d: Value = None, eps0: Value = None) -> None:
         super().__init__(d=d, eps0=eps0)
 
     def coordinate_number(self) -> sp.Expr:
@@ -248,7 +248,7 @@ class PrivKV(StateChannel):
         EPS0,
     )
 
-    def __init__(self, *, s: object = None, d: object = None, eps0: object = None) -> None:
+    def __init__(self, *, s: Value = None, d: Value = None, eps0: Value = None) -> None:
         super().__init__(s=s, d=d, eps0=eps0)
 
     def coordinate_number(self) -> sp.Expr:

@@ -14,7 +14,7 @@ from symamp.decompositions.pair_groups import PairGroup, is_less, listed_group
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
@@ -83,7 +83,7 @@ class SamplingRappor(Family):
         EPS0,
     )
 
-    def __init__(self, *, s: object = 2, d: object = None, eps0: object = None) -> None:
+    def __init__(self, *, s: Value = 2, d: Value = None, eps0: Value = None) -> None:
         super().__init__(s=s, d=d, eps0=eps0)
         if self["s"] > _MOST_ITEMS:
             raise ArgumentError("s", self["s"], f"a number of at most {_MOST_ITEMS}")

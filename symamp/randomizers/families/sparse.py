@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from symamp.errors import ArgumentError
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.randomizers.protocols import (
@@ -59,7 +59,7 @@ class Collision(DisjointCover):
     declared = (_ENTRIES, Parameter("l", lower=2 * _S, integer=True), EPS0)
     packs = True
 
-    def __init__(self, *, s: object = None, l: object = None, eps0: object = None) -> None:
+    def __init__(self, *, s: Value = None, l: Value = None, eps0: Value = None) -> None:
         super().__init__(s=s, l=l, eps0=eps0)
 
     def coverage(self) -> sp.Expr:
@@ -163,7 +163,7 @@ class Wheel(DisjointCover):
     )
     packs = True
 
-    def __init__(self, *, s: object = None, p: object = None, eps0: object = None, D: object = None) -> None:
+    def __init__(self, *, s: Value = None, p: Value = None, eps0: Value = None, D: Value = None) -> None:
         super().__init__(s=s, p=p, eps0=eps0)
         size = None if D is None else exact_number(D, "D")
         if size is not None and not (size.is_Integer and size >= 2 and sp.Ge(size, self["s"]) != sp.false):
@@ -295,7 +295,7 @@ class PCKVGRR(DisjointCover):
     )
     packs = True
 
-    def __init__(self, *, s: object = None, d: object = None, eps0: object = None) -> None:
+    def __init__(self, *, s: Value = None, d: Value = None, eps0: Value = None) -> None:
         super().__init__(s=s, d=d, eps0=eps0)
 
     def coverage(self) -> sp.Expr:

@@ -17,7 +17,7 @@ from symamp.decompositions.pair_groups import PairGroup
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size
@@ -151,7 +151,7 @@ class Staircase(SlidingWindow):
     typical = {"g": "1/4"}
     declared = (Parameter("g", lower=sp.Integer(0), upper=sp.Integer(1)), EPS0)
 
-    def __init__(self, *, g: object = None, eps0: object = None) -> None:
+    def __init__(self, *, g: Value = None, eps0: Value = None) -> None:
         super().__init__(g=Parameter("g", lower=sp.Integer(0), upper=_HALF) if g is None else g, eps0=eps0)
         ranges = [p for p in self.parameters if p.name == "g"]
         if any(p.upper is None or not p.upper <= _HALF for p in ranges):

@@ -16,7 +16,7 @@ from symamp.decompositions.pair_groups import (
     free_sets_groups,
     of_patterns,
 )
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
 from symamp.randomizers.mechanism import Utility
@@ -43,7 +43,7 @@ class SubsetSelection(ExchangeableSets):
     )
     size = "d"
 
-    def __init__(self, *, d: object = None, k: object = None, eps0: object = None) -> None:
+    def __init__(self, *, d: Value = None, k: Value = None, eps0: Value = None) -> None:
         super().__init__(d=d, k=k, eps0=eps0)
 
     def levels(self) -> tuple[sp.Expr, sp.Expr]:
@@ -141,7 +141,7 @@ class SubsetExponential(ExchangeableSets):
     lists_all_inputs = False  # sets that overlap are not shown
     size = "d"
 
-    def __init__(self, *, s: object = None, d: object = None, k: object = None, eps0: object = None) -> None:
+    def __init__(self, *, s: Value = None, d: Value = None, k: Value = None, eps0: Value = None) -> None:
         super().__init__(s=s, d=d, k=k, eps0=eps0)
 
     @property

@@ -11,7 +11,7 @@ import sympy as sp
 
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
@@ -75,16 +75,16 @@ class UnaryEncoding(_Unary):
         _SIZE,
     )
 
-    def __init__(self, *, p: object = None, q: object = None, D: object = None) -> None:
+    def __init__(self, *, p: Value = None, q: Value = None, D: Value = None) -> None:
         super().__init__(p=p, q=q, D=D)
 
     @staticmethod
-    def rappor(*, D: object = None, eps0: object = None) -> Rappor:
+    def rappor(*, D: Value = None, eps0: Value = None) -> Rappor:
         """Return basic RAPPOR: p = 1 - q = s/(s+1), s = e^(eps0/2)."""
         return Rappor(D=D, eps0=eps0)
 
     @staticmethod
-    def oue(*, D: object = None, eps0: object = None) -> OptimisedUnaryEncoding:
+    def oue(*, D: Value = None, eps0: Value = None) -> OptimisedUnaryEncoding:
         """Return optimised unary encoding: p = 1/2, q = 1/(t+1), t = e^eps0."""
         return OptimisedUnaryEncoding(D=D, eps0=eps0)
 
@@ -107,7 +107,7 @@ class Rappor(_Unary):
     typical = {"D": 16}
     declared = (_SIZE, EPS0)
 
-    def __init__(self, *, D: object = None, eps0: object = None) -> None:
+    def __init__(self, *, D: Value = None, eps0: Value = None) -> None:
         super().__init__(D=D, eps0=eps0)
 
     def probabilities(self) -> tuple[sp.Expr, sp.Expr]:
@@ -130,7 +130,7 @@ class OptimisedUnaryEncoding(_Unary):
     typical = {"D": 16}
     declared = (_SIZE, EPS0)
 
-    def __init__(self, *, D: object = None, eps0: object = None) -> None:
+    def __init__(self, *, D: Value = None, eps0: Value = None) -> None:
         super().__init__(D=D, eps0=eps0)
 
     def probabilities(self) -> tuple[sp.Expr, sp.Expr]:
@@ -169,7 +169,7 @@ class DBitFlip(Family):
         EPS0,
     )
 
-    def __init__(self, *, k: object = None, d: object = None, eps0: object = None) -> None:
+    def __init__(self, *, k: Value = None, d: Value = None, eps0: Value = None) -> None:
         super().__init__(k=_some_not_drawn(k, d), d=_some_drawn(d, k), eps0=eps0)
         if self["k"].is_Integer and (self["d"] > self["k"] if self["d"].is_Integer else self["k"] == 2):
             raise ArgumentError("k", self["k"], "a number of at least d, and at least 3 where d is a symbol")

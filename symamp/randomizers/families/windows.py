@@ -9,7 +9,7 @@ import sympy as sp
 
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.normal_form import normal
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
@@ -35,7 +35,7 @@ class SquareWave(SlidingWindow):
     typical = {"b": "1/4"}
     declared = (Parameter("b", lower=sp.Integer(0), upper=sp.Rational(1, 2)), EPS0)
 
-    def __init__(self, *, b: object = None, eps0: object = None) -> None:
+    def __init__(self, *, b: Value = None, eps0: Value = None) -> None:
         super().__init__(b=b, eps0=eps0)
 
     @classmethod
@@ -89,7 +89,7 @@ class PiecewiseMechanism(SlidingWindow):
     typical = {}
     declared = (EPS0,)
 
-    def __init__(self, *, eps0: object = None) -> None:
+    def __init__(self, *, eps0: Value = None) -> None:
         super().__init__(eps0=eps0)
 
     def coverage(self) -> sp.Expr:
@@ -141,7 +141,7 @@ class OneBitMean(Family):
     typical = {}
     declared = (EPS0,)
 
-    def __init__(self, *, eps0: object = None) -> None:
+    def __init__(self, *, eps0: Value = None) -> None:
         super().__init__(eps0=eps0)
 
     @property

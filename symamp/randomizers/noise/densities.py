@@ -306,6 +306,11 @@ class Densities(SubjectBase, ShownInLatex):
     def densities(self) -> Self:
         return self
 
+    @property
+    def held(self) -> Densities:
+        """The densities on inputs that other users hold in the data sets that are tried."""
+        return self
+
     def fallback(self) -> tuple[Atom3, ...]:
         """Return (r0, r1, mass) of a law above those of all pairs of an interval; none where all inputs are listed."""
         return ()

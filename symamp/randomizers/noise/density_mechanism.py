@@ -22,8 +22,8 @@ from symamp.randomizers.noise.worst_ends import ends_are_worst
 class IntervalDensities(Densities):
     """A message from an interval on each input of an interval; made by ``DensityMechanism``.
 
-    ``inputs`` lists the ends: the data sets of the lower bound are at the ends. The upper bound holds for all pairs of
-    inputs. Masses are checked at the ends, and at the middle.
+    ``inputs`` lists the ends: the data sets of the lower bound compare them, others hold one of them or the middle. The
+    upper bound holds for all pairs of inputs. Masses are checked at the ends, and at the middle.
     """
 
     is_interval = True
@@ -39,12 +39,17 @@ class IntervalDensities(Densities):
     ) -> None:
         if any(end.is_infinite for end in messages):
             raise UndecidedOrderError("messages", messages, "a bounded interval (a, b) where inputs are an interval")
-        Densities(density, x, y, ((inputs[0] + inputs[1]) / 2, *inputs), messages, masses)
+        self._held = Densities(density, x, y, (*inputs, (inputs[0] + inputs[1]) / 2), messages, masses)
         super().__init__(density, x, y, inputs, messages, masses)
         self._symbols, self._formulas = (x, y), tuple(masses.values())
 
     def key(self) -> tuple[object, ...]:
         return (*super().key(), self.density, self._symbols, self._formulas)
+
+    @property
+    def held(self) -> Densities:
+        """The densities on the ends and in the middle."""
+        return self._held
 
     @property
     def boxes(self) -> Boxes:

@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.to_law import number
-from symamp.formulas.parameter import Parameter
+from symamp.formulas.parameter import Parameter, Value
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.surroundings import at_precision
@@ -45,7 +45,7 @@ class DiscreteGaussian(AdditiveNoise):
         Parameter("sigma", lower=sp.Integer(0), upper=_LARGEST_SIZE),
     )
 
-    def __init__(self, *, B: object = None, sigma: object = None) -> None:
+    def __init__(self, *, B: Value = None, sigma: Value = None) -> None:
         super().__init__(B=B, sigma=sigma)
 
     def protocol(self) -> Protocol:

@@ -19,7 +19,7 @@ from symamp.decompositions.to_law import number
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import Compared, exact_number
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, W, Z
@@ -47,7 +47,7 @@ class Laplace(AdditiveNoise):
     source: ClassVar[str] = "Dwork, McSherry, Nissim, Smith 2006"
     declared = (EPS0,)
 
-    def __init__(self, *, eps0: object = None) -> None:
+    def __init__(self, *, eps0: Value = None) -> None:
         super().__init__(eps0=eps0)
 
     @classmethod
@@ -178,7 +178,7 @@ class Gaussian(AdditiveNoise):
     source: ClassVar[str] = "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006"
     declared = (Parameter("sigma", lower=sp.Integer(0)),)
 
-    def __init__(self, *, sigma: object = None) -> None:
+    def __init__(self, *, sigma: Value = None) -> None:
         super().__init__(sigma=sigma)
 
     def protocol(self) -> Protocol:
@@ -227,7 +227,7 @@ class Logistic(AdditiveNoise):
     source: ClassVar[str] = "additive noise with the logistic density"
     declared = (EPS0,)
 
-    def __init__(self, *, eps0: object = None) -> None:
+    def __init__(self, *, eps0: Value = None) -> None:
         super().__init__(eps0=eps0)
 
     def protocol(self) -> Protocol:
@@ -268,7 +268,7 @@ class Cauchy(AdditiveNoise):
     source: ClassVar[str] = "Nissim, Raskhodnikova, Smith 2007"
     declared = (Parameter("scale", lower=sp.Integer(0)),)
 
-    def __init__(self, *, scale: object = None) -> None:
+    def __init__(self, *, scale: Value = None) -> None:
         super().__init__(scale=scale)
 
     def protocol(self) -> Protocol:

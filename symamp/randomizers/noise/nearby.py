@@ -18,7 +18,7 @@ from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, Problem
 from symamp.formulas.order import sign
-from symamp.formulas.parameter import EPS0, Parameter
+from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.rationals import rational_below
 from symamp.numbers.reading import Compared
 from symamp.numbers.surroundings import at_precision
@@ -148,7 +148,7 @@ class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
     declared = (EPS0,)
     known_by_parameters = True
 
-    def __init__(self, *, eps0: object = None) -> None:
+    def __init__(self, *, eps0: Value = None) -> None:
         super().__init__(eps0=eps0)
 
     def protocol(self) -> Protocol:

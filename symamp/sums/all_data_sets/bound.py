@@ -69,6 +69,7 @@ def enclose_all_data_sets(
     gap, limits = settings.gap, settings.limits
     bits, slack = starting_precision(n, gap), max(_SLACK, 0.5 * gap)
     known = searches or Searches(laws, mixed)
+    level = known.resolved(level, n, bits)
     distinct, gains, loss = known.prepared(level, n, bits)
     found = known.found(level, n, limits, rough)
     with at_precision(bits):
@@ -98,6 +99,7 @@ def estimate_log_all_data_sets(
 ) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
     known = searches or Searches(laws, mixed)
+    level = known.resolved(level, n, 128)
     _, gains, _ = known.prepared(level, n, 128)
     found = known.found(level, n, (settings or Settings()).limits, rough)
     with at_precision(128):

@@ -393,6 +393,11 @@ class Searches:
             self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self._mixed, self._merges)
         return self._prepared[1]
 
+    def resolved(self, level: Level, n: int, bits: int) -> Level:
+        """Return the level, or one just below it at which no value is 0: the theorem supposes that all have a sign."""
+        unknown = any(v.contains(0) for g in self.prepared(level, n, bits)[0] for v in g.values)
+        return level.just_below() if unknown else level
+
     def found(self, level: Level, n: int, limits: Limits, rough: bool = False) -> Found | None:
         """Return what is found, None if nothing; where it may be ``rough`` perhaps that of another pair."""
         borrowed = self._borrowed_at(level, n, limits) if rough and not self._searched else None
