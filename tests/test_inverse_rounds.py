@@ -162,8 +162,9 @@ def sampled_rounds(table, n, per_user, count):
     found, rate = Fraction(0), Fraction(1, per_user)
     for x0, x1, other in every(range(len(table)), repeat=3):
         if x0 != x1:
-            first, second = ([(1 - rate) * r + rate * p for r, p in zip(table[other], table[x])] for x in (x0, x1))
-            pair = oracle.pair_of_triple((first, second, table[other]), n)
+            rest = table[other]
+            mixed = ([r + rate * (p - r) for r, p in zip(rest, table[x], strict=True)] for x in (x0, x1))
+            pair = oracle.pair_of_triple((*mixed, rest), n)
             found = max(found, oracle.divergence(oracle.product([pair] * count), E))
     return found
 

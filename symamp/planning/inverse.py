@@ -422,7 +422,11 @@ class Fixed:
     def shown(self) -> tuple[tuple[str, str], ...]:
         """The numbers, where there are any, with their names."""
         given: tuple[tuple[str, object], ...] = (("rounds", self.rounds if self.rounds > 1 else None),)
-        given += (("sampled_from", self.people), ("rate", self.per_user and f"1/{self.per_user}"), ("view", COORDINATES if self.by_coordinates else None))
+        given += (
+            ("sampled_from", self.people),
+            ("rate", self.per_user and f"1/{self.per_user}"),
+            ("view", COORDINATES if self.by_coordinates else None),
+        )
         return tuple((name, str(value)) for name, value in given if value is not None)
 
     def count(self, n: Count) -> int:
