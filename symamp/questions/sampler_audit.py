@@ -45,7 +45,7 @@ class InputAudit:
 
 @dataclass(frozen=True)
 class SamplerAudit:
-    """What the reports of a client say.
+    """Whether the reports of a client fit the table of a mechanism, and a lower bound on the local budget they show.
 
     ``p_value`` is an upper bound, over all inputs that were tried; ``budget`` a lower bound on the local budget, shown
     by the probabilities of the messages ``event`` on the two inputs of ``pair``; ``claimed`` is the mechanism's.
