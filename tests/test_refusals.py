@@ -18,6 +18,7 @@ from symamp.decompositions.printing import text
 from symamp.laws.law import Level
 from symamp.randomizers.catalogue import catalogue
 from symamp.sums.divergence import Settings
+from tests.command import run
 
 HUGE = 10**12
 SIZED = {
@@ -215,3 +216,17 @@ def test_a_keyword_of_python_is_no_name_of_a_parameter():
         sa.Parameter("lambda")
     with pytest.raises(sa.errors.ExpressionError, match="another name: lambda is a keyword"):
         sa.FiniteMechanism({"a": {"0": "lambda", "1": "1 - lambda"}, "b": {"0": 1}})
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("crowd", "500:krr:k=3,eps0=1"), "Missing option '--shuffled'. Choose from: messages, data (see"),
+        (("epsilon", "--k", "3", "--n", "10", "--delta", "0.1"), "mechanism: no mechanism is given; give a name from"),
+        (("sweep", "no.toml"), "file: there is no file no.toml; give the path of"),
+    ],
+)
+def test_the_command_line_says_in_one_line_what_is_missing(words, told, monkeypatch, capsys):
+    code, out, err = run(monkeypatch, capsys, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"symamp: {told}")

@@ -275,8 +275,9 @@ class Composition(PublicNames):
         """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
 
         ``interval`` is the step of its lattice (None: a twentieth of the least deviation of a round's loss), ``delta``
-        how small a probability matters. The lattice is rounded so that its values are upper bounds: eps is some
-        hundredths of a per cent above the ``upper`` of ``epsilon``. Needs the package dp-accounting.
+        how small a probability matters. The values on the lattice are upper bounds, so that eps is as a rule some
+        hundredths of a per cent above the ``upper`` of ``epsilon``; what dp_accounting rounds is not controlled. Needs
+        the package dp-accounting.
 
         >>> import symamp as sa
         >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
@@ -294,9 +295,9 @@ class Composition(PublicNames):
         """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
 
         ``delta`` says how far down the values go; below, the function is constant. The curve is convex, so its chords
-        lie above it: at the ``upper`` of an answer for eps the function is up to some per cent above the delta asked
-        for, and the least eps that it allows up to some tenths of a per cent above ``upper``. ``to_opendp`` and
-        ``to_dict`` hand on the same chords.
+        lie above it: at the ``upper`` of an answer for eps the function is as a rule up to some per cent above the
+        delta asked for, and the least eps that it allows up to some tenths of a per cent above ``upper``. ``to_opendp``
+        and ``to_dict`` hand on the same chords.
 
         Guarantee
         ---------

@@ -179,17 +179,22 @@ class Profile(one_round.Profile, RoundProfile):
         return GivenProfile(SampledRound(base, drawn, people))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GivenProfile(RoundProfile):
     """The profile of a round that is no plain shuffled one: sampled, read from a document, or analysed elsewhere.
 
     >>> import symamp as sa
     >>> given = sa.from_privacy_profile([(0, 0.2), (0.5, 0.01), (1, 0)])
+    >>> given
+    GivenProfile(given profile)
     >>> given.rounds(2).epsilon("0.05").upper
     0.8198...
     """
 
     found: Round
+
+    def __repr__(self) -> str:
+        return f"GivenProfile({self.found.text})"
 
     @property
     def round(self) -> Round:
@@ -270,7 +275,8 @@ def from_privacy_profile(points: Iterable[tuple[Real, Real]], *, name: str = "gi
     """Return the profile of a round that was analysed elsewhere, from pairs (eps, delta) that are upper bounds.
 
     Their proof status is "given": what follows is as true as they are, for both orders of neighbours. There is no lower
-    side. A point with delta = 0 says that no loss is larger.
+    side. A point with delta = 0 says that no loss is larger. Raises ArgumentError or FormatError for what is no list of
+    pairs with eps >= 0 and a rational delta in [0, 1].
 
     >>> import symamp as sa
     >>> sa.from_privacy_profile([(0, "1e-2"), ("0.1", "1e-6")]).rounds(3).delta("0.3").upper
@@ -285,6 +291,8 @@ _COMPOSITIONS = "compositions, such as [profile.rounds(10)]"
 @checked_call
 def compose(compositions: Iterable[Composition]) -> Composition:
     """Return all the rounds of some compositions as one, in any order and adaptively.
+
+    Raises ArgumentError for anything but a list of compositions, and for more than 10**6 rounds in all.
 
     >>> import symamp as sa
     >>> krr, binary = sa.RandomizedResponse(k=10, eps0=1), sa.RandomizedResponse(k=2, eps0=1)

@@ -103,7 +103,8 @@ class MaxOverRows(MaxOverSearchedPairs):
         if is_small(self.table):
             return [self.part(pair) for pair in self.table.pairs]
         settings.limits.charge(ranking_work(self.table))
-        return [self.part(pair) for pair in self.ranking(self.table, level, n, ESTIMATED) or self.table.pairs[:1]]
+        found = self.ranking(self.table, level, n, ESTIMATED) or self.table.pairs[:1]
+        return [self.part(group[0]) for group in self.groups(self.table, found)]
 
     def own(self, part: PairBound | None) -> PairBound | None:
         """Return the part for the pair of inputs of another bound's part."""

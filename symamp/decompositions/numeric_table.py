@@ -64,7 +64,8 @@ class NumericTable:
         self._compiled: dict[int, Number] = {}
         self._kept: dict[tuple[int, int], _Ratio] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
-        self._buckets: dict[tuple[int, int], list[tuple[int, Parts]]] = {}
+        self._first: dict[sp.Expr, tuple[int, Parts]] = {}
+        self._buckets: dict[tuple[int, int], list[sp.Expr]] = {}
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: balls and functions are made again where they are needed."""
@@ -229,13 +230,15 @@ class NumericTable:
         """Return the first known (rank, hiding entries) with the same quotient, if that is proved."""
         key = rank, parts
         if key not in self._ratios:
-            with at_precision(CAREFUL_BITS):
-                middle = self._quotient(rank, parts)().mid()
-                bucket = self._buckets.setdefault(_rounded(middle), [])
-            known = (k for k in bucket if is_zero(self._formula(*k) - self._formula(*key)))
-            self._ratios[key] = next(known, key)
-            if self._ratios[key] == key:
-                bucket.append(key)
+            formula = self._formula(*key)
+            first = self._first.get(formula)
+            if first is None:
+                with at_precision(CAREFUL_BITS):
+                    bucket = self._buckets.setdefault(_rounded(self._quotient(*key)().mid()), [])
+                first = next((self._first[other] for other in bucket if is_zero(other - formula)), key)
+                self._first[formula] = first
+                bucket.append(formula)
+            self._ratios[key] = first
         return self._ratios[key]
 
     def _formula(self, rank: int, parts: Parts) -> sp.Expr:

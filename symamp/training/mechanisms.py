@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from numbers import Integral
 from typing import Any
 
@@ -18,7 +19,7 @@ from symamp.accounting.round import Round
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
-from symamp.numbers.dyadic import ZERO, float_above, float_below
+from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import Count, Real, exact_number, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
@@ -27,6 +28,7 @@ from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.settings.rounds import Rounds
+from symamp.sums.inversion import log_of
 from symamp.sums.kernels.one_sided import Lognormal, log_moment, log_negative_moment
 from symamp.training.certificate import Sampled, TrainingProof
 from symamp.training.rounds import (
@@ -442,23 +444,25 @@ def least_sigma(
             asked[sigma] = make(sigma).delta(eps, gap=gap, effort="quick")
         return asked[sigma]
 
-    def first(certainly: Callable[[Answer], bool]) -> int | None:
-        low = high = 0
+    def first(certainly: Callable[[Answer], bool], end: Callable[[Answer], Dyadic]) -> int | None:
+        low, high, tries = 0, 0, 0
         while certainly(at(low)) and low > _LEAST_SIGMA:
             high, low = low, max(low - _STEP_OF_SIGMA, _LEAST_SIGMA)
         while high == low or not certainly(at(high)):
             low, high = high, high + _STEP_OF_SIGMA
             if high > _LARGEST_SIGMA:
                 return None
-        while high - low > 1:
-            middle = (low + high) // 2
+        while high - low > 1:  # logarithms of delta are nearly straight; every third time by halves
+            above, below = (log_of(end(at(k)).fraction / target) for k in (low, high))
+            part = above / (above - below) if tries % 3 < 2 and -inf < below < 0.0 < above else 0.5
+            middle, tries = min(max(round(low + (high - low) * part), low + 1), high - 1), tries + 1
             low, high = (low, middle) if certainly(at(middle)) else (middle, high)
         return high
 
-    private = first(lambda a: a.most.at_most(target))
+    private = first(lambda a: a.most.at_most(target), lambda a: a.most)
     if private is None:
         raise ArgumentError("eps", Problem("no sigma up to 10^4 is proved to be enough"), "take a larger eps or delta")
-    unclear = first(lambda a: not a.least.exceeds(target))
+    unclear = first(lambda a: not a.least.exceeds(target), lambda a: a.least)
     assert unclear is not None
     low, high = (sp.Rational(round(2**20 * 1.001**k), 2**20) for k in (unclear - 1, private))
     return (low if unclear - 1 > _LEAST_SIGMA else sp.S.Zero), high

@@ -308,7 +308,7 @@ class Allocation(OneEpoch):
     def _sharply(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
         low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
         with at_precision(_BITS):
-            if high - low <= _SHARP * low:
+            if _is_sharp(low, high, log_least):
                 return low, high
             found = self._by_line(level, log_least)
             enough = _SHARP_ENOUGH if log_least >= _LEAST_LOG_OF_LAWS else _WITHOUT_LAWS
@@ -324,16 +324,14 @@ class Allocation(OneEpoch):
         if not self._has_line or summand is None:
             return None
         low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
-        line = None
         with at_precision(_BITS):
-            width = _SHARP * low
-            if not high - low <= width:
+            if not _is_sharp(low, high, log_least):
                 line, ends = self._line(level, log_least), self._by_line(level, log_least)
                 width = _WITHOUT_LAWS * low if ends is None else ends[1].upper() - ends[0].lower()
-            if high - low <= width and low > 0:
-                found = parameters_of_jumps(summand, t, t * float(level.exponential()))
-                return None if found is None else found.shown
-        return None if line is None else line.shown
+                if not (high - low <= width and low > 0):
+                    return None if line is None else line.shown
+            found = parameters_of_jumps(summand, t, t * float(level.exponential()))
+            return None if found is None else found.shown
 
     def _wave(self, level: Level, log_least: float) -> Wave | None:
         law = self.step.summand
@@ -494,6 +492,11 @@ class NormalRound(OneEpoch):
         with at_precision(_BITS + int(4.0 * abs(log_least))):
             value = normal_divergence(self.shift / number(self.sigma)(), level.eps(), level.exponential())
             return value, value
+
+
+def _is_sharp(low: arb, high: arb, log_least: float) -> bool:
+    """Return whether a bracket needs no line: it is narrow, relatively, or its width is too small to matter."""
+    return bool(high - low <= (_SHARP * low).max(arb(log_least).exp()))
 
 
 def _closed_form(log_least: float) -> dict[str, Any]:

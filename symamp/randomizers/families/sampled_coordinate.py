@@ -217,7 +217,7 @@ class PrivKV(StateChannel):
     probability 1/(a+1); an absent (or now absent) key is sent as (j, 0), a present one as (j, value).
 
     The states are absent, +1 and -1: values between mix the last two. All users hold s keys, d >= 2s. The pairs are
-    (x0, x1), disjoint sets of keys, and (x0, opposite), the same keys with opposite values; the tool finds which is
+    (x0, x1), disjoint sets of keys, and (x0, opposite), the same keys with opposite values; symamp finds which is
     worse. Between them: a common key with equal values is below two keys of one user each (see StateChannel), and so
     is a common key with opposite values together with a key absent twice, because on the messages (j, +) and (j, -)
     no state has a smaller probability than absent, ratio 1, so that ``r_+ - E, 1 - E r_-`` is a mean-preserving spread

@@ -112,15 +112,16 @@ def _listed(g: sp.Expr, low: Fraction, high: Fraction) -> tuple[_Lengths, ...]:
 def _lengths(g: sp.Expr, places: tuple[_Place, ...]) -> _Lengths:
     """Return the lengths of messages by how many steps down the densities of the inputs at these places are."""
     value, folded = _value(g), _folding(g)
+    centres = [value(x) for x in places]
     steps = [_Place(Fraction(k), 1) for k in range(3)]
     cuts = {y for x in places for step in steps for y in (x + step, x - step)}
     cuts |= {_Place(Fraction(k), 0) for k in (-1, 0, 1, 2)}
-    known = {value(y): y for y in cuts if -1 <= value(y) <= 2}
+    known = {place: y for y in cuts if -1 <= (place := value(y)) <= 2}
     found: dict[tuple[int, int, int, bool], _Place] = {}
     width = value(_Place(Fraction(0), 1))
     for start, end in pairwise(sorted(known)):
         middle = (start + end) / 2
-        s0, s1, s = (max(0, floor(abs(middle - value(x)) - width) + 1) for x in places)
+        s0, s1, s = (max(0, floor(abs(middle - x) - width) + 1) for x in centres)
         key = s0, s1, s, not 0 <= start < 1
         found[key] = found.get(key, _Place(Fraction(0), 0)) + (known[end] - known[start])
     return frozenset((key, folded(length)) for key, length in found.items())

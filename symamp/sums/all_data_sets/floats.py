@@ -62,7 +62,7 @@ class AllDataSetsEvidence:
 
 Waves = NDArray[np.complex128]
 
-_STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
+_STEPS, _STEADY, _ALONE = 40, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
 _AT_ONCE = 2**15  # numbers that a cache holds
 _ONE_THREAD = 2**18
@@ -197,10 +197,10 @@ def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
 
 
 def _shared_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
-    """Return the same by Newton's steps for log v, halvings of the bracket where they leave it: a convex function."""
+    """Return the same by Newton's steps for log v, halvings of the bracket where those fail: a convex function."""
     exponents, alphas = exponents.T.copy(), alphas.T.copy()  # sums over few classes are quick along the first axis
     low, high = -np.log(alphas.max(axis=0)), -np.log(alphas.min(axis=0))
-    y = 0.5 * (low + high)
+    y, moved = 0.5 * (low + high), np.full(exponents.shape[1], np.inf)
     with np.errstate(all="ignore"):
         for _ in range(_STEPS):
             t = alphas * np.exp(y)
@@ -214,8 +214,11 @@ def _shared_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
             is_low = mean < 1.0
             low, high = np.where(is_low, y, low), np.where(is_low, high, y)
             step = y - np.log(mean) / (1.0 + variance / mean)
-            before, y = y, np.where((low < step) & (step < high), step, 0.5 * (low + high))
-            if np.abs(y - before).max() < _STEADY:
+            # Steps that do not become shorter may go to and fro between two places for ever.
+            good = (low <= step) & (step <= high) & (np.abs(step - y) <= 0.5 * moved)
+            following = np.where(moved < _STEADY, y, np.where(good, step, 0.5 * (low + high)))
+            moved, y = np.abs(following - y), following
+            if moved.max() < _STEADY:
                 break
     return np.asarray(np.exp(y))
 

@@ -277,8 +277,9 @@ def _majorant(
 
 _REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.3
 """How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
-_REACHED_RULED_OUT, _DRIFT_RULED_OUT = 4.0, 0.2
-"""The same where parameters need only rule out a few groups of pairs."""
+_REACHED_RULED_OUT, _DRIFT_RULED_OUT, _RULED_OUT_BY = 4.0, 0.2, 0.3
+"""The same where parameters need only rule out a few groups of pairs; and how far below the bound of the other pair
+this one is ruled out, however poor they are."""
 _NEAREST = 3
 """So many levels are tried."""
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
@@ -296,6 +297,7 @@ def carried(
     limits.charge(SADDLES.of(g.values.size))
     with np.errstate(all="ignore"):
         near = saddles(g, n)
+        enough = -inf if gain is None else found.log_value - _RULED_OUT_BY
         if gain is not None:
             found = _in_units(found, g.gain / gain)
             weights = np.where(np.arange(len(g.values)) == near[0][1], 1.0, OTHERS)
@@ -305,15 +307,20 @@ def carried(
         reached = _REACHED if is_good else _REACHED_POOR
         if gain is not None and g.mixed:
             reached, drift = _REACHED_RULED_OUT, _DRIFT_RULED_OUT
-        if not (far or abs(log_size - (found.log_value - found.excess)) < reached):
+        if not (far or log_size < enough or abs(log_size - (found.log_value - found.excess)) < reached):
             return None
         # Classes that tie have saddle points of their own, and lines stay with one.
         saddle = min((v for *_, v in near), key=lambda v: abs(log(v / found.saddle)))
         p, ratio = found.parameters, saddle / found.saddle
         terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in p.terms)
         tilts = p.tilt_a * _TILTS_NEAR
-        rows = log_bads_at(g, n, p.p_lo, tilts, ratio * p.tilt_b)
-        log_bads, tilt = min(zip(rows, tilts.tolist(), strict=True), key=lambda at: float(at[0].max()))
+        # Where b is far above the saddle point, as a is, a little more of it may be far too much.
+        bads = [
+            (row, tilt, b)
+            for b in {p.tilt_b, ratio * p.tilt_b}
+            for row, tilt in zip(log_bads_at(g, n, p.p_lo, tilts, b), tilts.tolist(), strict=True)
+        ]
+        log_bads, tilt_a, tilt_b = min(bads, key=lambda at: float(at[0].max()))
         # The share beyond the main lobe changes little, but for laws that return to it again and again.
         is_alike = is_good and gain is None
         reach, rests = (LOBE, found.rests) if is_alike else (None, np.zeros_like(found.weights))
@@ -322,11 +329,11 @@ def carried(
         by_class = np.logaddexp.reduce([log_bads, *by_term])
         value = float(by_class.max())
         most = inf if far else found.excess + drift + _DRIFT_POOR * max(found.excess - SHARP, 0.0)
-        if not value - log_size <= most or not isfinite(value):
+        if not (value - log_size <= most or value < enough) or not isfinite(value):
             return None
     return replace(
         found,
-        parameters=Parameters(p.p_lo, tilt, ratio * p.tilt_b, terms),
+        parameters=Parameters(p.p_lo, tilt_a, tilt_b, terms),
         log_value=value,
         log_terms=tuple(by_term.max(axis=1).tolist()),
         by_class=by_class,
