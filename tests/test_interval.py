@@ -536,3 +536,16 @@ def test_false_claims_are_refused():
     for change in changes:
         assert changed(**change).status != "valid", change
     assert changed(eps0="499/1000").status == "valid"
+
+
+# --------------------------------------------------------------------------------------------------------- Tiny deltas
+
+
+@pytest.mark.parametrize(
+    ("delta", "noise"),
+    [("1e-1000", sa.Laplace(eps0=1)), pytest.param("1e-300", sa.Logistic(eps0=1), marks=pytest.mark.slow)],
+)
+def test_deltas_that_are_no_doubles(delta, noise):
+    answer = sa.epsilon(noise, n=10**6, delta=delta)
+    assert answer.upper < (1.001 if answer.method == "interval" else 1.25) * answer.lower
+    assert (answer.method == "interval") == isinstance(noise, sa.Laplace)  # what is cut off is a double

@@ -155,3 +155,41 @@ def test_what_needs_no_search():
 def test_refusals(ask, message):
     with pytest.raises(sa.errors.SymampError, match=message):
         ask()
+
+
+def sampled_rounds(table, n, per_user, count):
+    """The largest divergence of rounds of n out of per_user * n people, when all but the victim hold one input."""
+    found, rate = Fraction(0), Fraction(1, per_user)
+    for x0, x1, other in every(range(len(table)), repeat=3):
+        if x0 != x1:
+            rest = table[other]
+            mixed = ([r + rate * (p - r) for r, p in zip(rest, table[x], strict=True)] for x in (x0, x1))
+            pair = oracle.pair_of_triple((*mixed, rest), n)
+            found = max(found, oracle.divergence(oracle.product([pair] * count), E))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("k", "per_user", "count", "delta"),
+    [
+        (2, 2, 2, "1/20"),
+        pytest.param(3, 2, 2, "1/10", marks=pytest.mark.slow),
+        pytest.param(2, 3, 3, "1/30", marks=pytest.mark.slow),
+    ],
+)
+def test_the_least_number_at_a_rate(k, per_user, count, delta):
+    table, most = randomized_response(k, Fraction(4)), Fraction(delta)
+    member = sa.RandomizedResponse(k=k, eps0="log(4)")
+    found = sa.least_n(member, eps=EPS, delta=delta, rounds=count, rate=f"1/{per_user}")
+    truth = [sampled_rounds(table, n, per_user, count) for n in range(1, int(found.lower) + 2)]
+    assert truth == sorted(truth, reverse=True)
+    assert 1 < found.lower <= found.upper
+    assert all(x > most for x in truth[: int(found.lower) - 1])
+    assert sampled_rounds(table, int(found.upper), per_user, count) <= most
+    assert found.private.upper <= most < found.not_private.lower
+
+
+@pytest.mark.parametrize("rate", ["2/3", 0, 1, -1, "x", float("nan")])
+def test_rates_are_one_over_a_whole_number(rate):
+    with pytest.raises(sa.errors.SymampError, match="rate"):
+        sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps=1, delta="1e-6", rate=rate)

@@ -157,7 +157,17 @@ def test_means():
 
 @pytest.mark.parametrize(
     "attributes",
-    [{}, {"x": []}, {"x": 1}, {"x": "median"}, {"x": True}, {"x": [3]}, [sa.RandomizedResponse(k=3)], {"x": {}}],
+    [
+        {1: 2, "1": 3},
+        {},
+        {"x": []},
+        {"x": 1},
+        {"x": "median"},
+        {"x": True},
+        {"x": [3]},
+        [sa.RandomizedResponse(k=3)],
+        {"x": {}},
+    ],
 )
 def test_refusals(attributes):
     with pytest.raises(sa.errors.ArgumentError):

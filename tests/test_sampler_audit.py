@@ -70,9 +70,25 @@ def weaker(values, rng):
     return sa.RandomizedResponse(k=4, eps0="9/10").randomize(values, rng)
 
 
+def mixed(values, rng):
+    """Each report has the right law for another user."""
+    return RR.randomize(rng.permutation(values), rng)
+
+
+def silent(values, rng):
+    return values
+
+
 @pytest.mark.parametrize(
     ("client", "mechanism", "exceeds"),
-    [(shared, RAPPOR, True), (swapped, RR, False), (stronger, RR, True), (weaker, RR, False)],
+    [
+        (shared, RAPPOR, True),
+        (swapped, RR, False),
+        (stronger, RR, True),
+        (weaker, RR, False),
+        (mixed, RR, False),
+        (silent, RR, True),
+    ],
 )
 def test_planted_bugs_are_found(client, mechanism, exceeds):
     found = sa.audit_sampler(client, mechanism, reports=50_000)
@@ -150,6 +166,7 @@ def test_limits_against_exact_tails(hits, n):
         (lambda: sa.audit_sampler(lambda values, rng: values + 9, RR), "reports of the sampler: got 9"),
         (lambda: sa.audit_sampler(lambda values, rng: None, RR), "reports of the sampler"),
         (lambda: sa.audit_sampler(RR.randomize, RR, rng="x"), "rng"),
+        (lambda: sa.audit_sampler(lambda values, rng: RR.randomize(values, 7), RR), "does not draw from the generator"),
         (lambda: sa.audit_sampler(RR.randomize, sa.UnaryEncoding.rappor(D=20, eps0=1)), "table: got"),
         (lambda: sa.audit_sampler(RR.randomize, sa.PrivUnit(c="1/4", eps0=1, d=3)), "table"),
         (lambda: sa.audit_sampler(RR.randomize, sa.joint([RR, RR])), "has no sampler"),

@@ -136,7 +136,7 @@ def test_the_command_line_writes_and_verifies(command, tmp_path, monkeypatch, ca
 
 
 def test_the_command_line_refuses_in_one_line(monkeypatch, capsys):
-    words = "epsilon laplace --eps0 1 --n 500 --delta 1e-5 --certificate -"
+    words = "epsilon gaussian --sigma 1 --n 500 --delta 1e-5 --certificate -"
     monkeypatch.setattr(sys, "argv", ["symamp", *words.split()])
     with pytest.raises(SystemExit) as end:
         cli.main()

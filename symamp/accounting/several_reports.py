@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ from symamp.bounds.reduction import Reduction, is_triple
 from symamp.certificates.text import At, fraction_text
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import LawTriple
-from symamp.decompositions.to_law import level_of
+from symamp.decompositions.to_law import level_of, number
 from symamp.errors import ArgumentError, PrecisionError, Problem, SymampError, checked_call
 from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
@@ -34,6 +33,7 @@ from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.profile import Profile
 from symamp.randomizers.combined import joint
+from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import COVERED, Rounds
 from symamp.sums.divergence import Settings
@@ -119,10 +119,13 @@ class SeveralReports:
     seen: str = SHUFFLED
     kept: bool = False
     attending: int | None = None
+    lost: Participation | None = None
+    """The chance with which a report of another user is lost, by itself; the users that count are in ``n``."""
 
     def __repr__(self) -> str:
         further = f", attending={self.attending}" if self.attending is not None else ""
         how = f"kept=True{further}" if self.kept else f"seen={self.seen!r}"
+        how += "" if self.lost is None else f", {self.lost!r}"
         return f"several_reports({self.mechanism!r}, n={self.n}, reports={self.reports}, {how})"
 
     def rounds(self, count: Count) -> Composition:
@@ -133,7 +136,7 @@ class SeveralReports:
         if self.kept:
             told = Problem("rounds need fresh randomness, and reports that are kept are sent again")
             raise ArgumentError("kept", told, "count all days in reports=..., which tell no more than one day")
-        once = ShuffledRound(Question.of(self.mechanism, self.n, None))
+        once = ShuffledRound(self._question(self.mechanism, self.n))
         return Composition.of([(once, round_count(count) * self.reports)])
 
     @undisturbed()
@@ -172,20 +175,23 @@ class SeveralReports:
             answer: Answer = getattr(self.rounds(1), quantity)(given, gap=gap, effort=effort)
             return answer
         gap = _USUAL if gap is None else gap
-        ask = lambda profile: getattr(profile, quantity)(given, gap=gap, effort=effort)  # noqa: E731
+
+        def ask(mechanism: Any, n: int) -> Answer:
+            answer: Answer = getattr(Profile(self._question(mechanism, n)), quantity)(given, gap=gap, effort=effort)
+            return answer
+
         if not self.kept:
-            return self._of(joint([self.mechanism] * self.reports), self.n, ask)
+            return ask(joint([self.mechanism] * self.reports), self.n)
         alike = self.n if self.attending is None else self.attending
-        found = self._of(self.mechanism, alike, ask)
+        found = ask(self.mechanism, alike)
         if alike == self.n:
             return found
-        least = min(self._of(self.mechanism, self.n, ask).least, found.most)
+        least = min(ask(self.mechanism, self.n).least, found.most)
         told = f"{alike:,} users who attend the same days as the victim", f"one day of all {self.n:,} users"
         return self._answer(found, found.asked, least, found.most, TogetherProof(None, *told))
 
-    @staticmethod
-    def _of(mechanism: Any, n: int, ask: Callable[[Profile], Answer]) -> Answer:
-        return ask(Profile(Question.of(mechanism, n, None)))
+    def _question(self, mechanism: Any, n: int) -> Question:
+        return Question.of(mechanism, n, None, participation=self.lost)
 
     # ----------------------------------------------------------------------------------------- all shuffled together
 
@@ -217,17 +223,17 @@ class SeveralReports:
         return Answer(question, asked, least, most, Interval(least.below, most.above), limited=limited, proof=proof)
 
     def _bundled(self, asked: Query) -> Dyadic:
-        if self.n * self.reports > _FEW_MESSAGES:
+        if self.n * self.reports > _FEW_MESSAGES or self.lost is not None:  # there whole messages are lost
             return INFINITE
         with suppress(SymampError):
-            profile = Profile(Question.of(joint([self.mechanism] * self.reports), self.n, None))
+            profile = Profile(self._question(joint([self.mechanism] * self.reports), self.n))
             return profile.answer(asked.usual).most
         return INFINITE
 
     @cached_property
     def _among_all(self) -> Profile:
         """One report among all messages."""
-        return Profile(Question.of(self.mechanism, self.n * self.reports, None))
+        return Profile(self._question(self.mechanism, self.n * self.reports))
 
     def _factor(self, eps: arb) -> arb:
         """Return the sum of e^(j eps) over j < r."""
@@ -261,9 +267,10 @@ class SeveralReports:
             if found.upper == 0.0 or not self.reports * found.upper <= _LARGEST:
                 break
             if found.upper <= start:
-                # What holds for the smaller delta of a larger eps holds here, and for all eps up to the next one.
-                best, proof, start = start, found, found.upper
-                if found.upper > (1.0 - _CLOSE / 10.0) * best:
+                # At a smaller eps the steps have a smaller sum, so that what it is divided by there suffices here.
+                is_close = found.upper > (1.0 - _CLOSE / 10.0) * start
+                best, proof, start = found.upper, found, found.upper
+                if is_close:
                     break
             elif best < inf:
                 break
@@ -294,7 +301,8 @@ class SeveralReports:
         if not (worst.decomposition.is_listed or isinstance(worst.decomposition, LawTriple)):
             return ZERO, "none"
         log_delta = asked.log_delta if is_epsilon else log_of_ball(most.ball) if most.mantissa > 0 else 0.0
-        made = (steps_of(_rows(worst), only_two=few) for few in (False, True))
+        lost = sp.S.Zero if self.lost is None else self.lost.dropout
+        made = (steps_of(_rows(worst, lost), only_two=few, may_be_lost=lost != 0) for few in (False, True))
         tried = [SumOfSteps(*x, self.reports, (self.n - 1) * self.reports, log_delta) for x in made if x is not None]
         found = next((x for x in tried if x.is_feasible), None)
         if found is None:
@@ -316,13 +324,13 @@ def _may_be_less(rounds: Composition, asked: Query, most: Dyadic) -> bool:
     return gaussian_log_delta(rounds.mu, float(sp.N(asked.given, 17))) < (1.0 + _OFF) * log_most
 
 
-def _rows(found: Reduction) -> list[tuple[Number, Number, Number]]:
-    """Return the chances of each message under x0, x1 and x*."""
-    law = found.law
+def _rows(found: Reduction, lost: sp.Rational) -> list[tuple[Number, Number, Number]]:
+    """Return the chances of each message under x0, x1 and x*, where another user's report may be lost: the last one."""
+    law, nothing = found.law, number(sp.S.Zero)
     rows: list[tuple[Number, Number, Number]] = [
-        (_times(a.ratio0, a.mass), _times(a.ratio1, a.mass), a.mass) for a in law.atoms
+        (_times(a.ratio0, a.mass), _times(a.ratio1, a.mass), _times(a.mass, number(1 - lost))) for a in law.atoms
     ]
-    return rows + [(a, b, lambda: arb(0)) for a, b in law.singular]
+    return rows + [(a, b, nothing) for a, b in law.singular] + [(nothing, nothing, number(lost))] * bool(lost)
 
 
 def _times(x: Number, y: Number) -> Number:
@@ -338,6 +346,7 @@ def several_reports(
     seen: str = SHUFFLED,
     kept: bool = False,
     attending: Count | None = None,
+    participation: Participation | None = None,
 ) -> SeveralReports:
     """Return what n users tell who each send several ``reports``, with fresh randomness, about one value or several.
 
@@ -348,6 +357,9 @@ def several_reports(
     ``kept`` reports are drawn once about one value and sent again on later days (memoisation), of which there are
     ``reports``; each day is shuffled. ``attending`` is then the number of users, the victim included, who attend the
     same days as the victim, all n by default; who attends must not depend on the data.
+
+    ``participation`` says how many users collude, by number or as a share, and with which probability (``dropout``)
+    each report of another user is lost, whatever becomes of the others; "bundled" it is that of whole messages.
 
     Raises ArgumentError for numbers that depend on values or data, and for rounds of reports that are kept.
 
@@ -372,7 +384,17 @@ def several_reports(
         raise ArgumentError("attending", Problem("reports are drawn anew each time"), "leave it out, or give kept=True")
     if kept and seen == BUNDLED:
         raise ArgumentError("seen", seen, f"{ROUNDS!r}: reports are kept for several days, each of which is shuffled")
-    return SeveralReports(mechanism, count, times, seen, kept, _attending(attending, count))
+    together = _attending(attending, count)
+    if participation is None:
+        return SeveralReports(mechanism, count, times, seen, kept, together)
+    who = checked_participation(participation)
+    if not replace(who, dropout=sp.S.Zero).only_counts or who.default is not None:
+        once = Problem("what happens to a user once, in all reports, makes these dependent")
+        raise ArgumentError("participation", once, "say dropout, of each report by itself, and how many users collude")
+    if kept:
+        raise ArgumentError("participation", Problem("who is there is said by attending"), "give attending=...")
+    lost = Participation(dropout=who.dropout) if who.dropout else None
+    return SeveralReports(mechanism, who.users(count), times, seen, lost=lost)
 
 
 def _attending(given: object, n: int) -> int | None:

@@ -52,8 +52,8 @@ _GAINED = 0.3
 """Cells are cut again where the last time gained this part, in log delta, of what is above the aim."""
 _LEAST_USERS, _LARGEST_RATIO = 100, 1e3
 """For fewer users the blanket is as good; larger ratios take too many messages where nobody asks for them."""
-_LEAST_LOG = -600.0
-"""Smaller divergences, in logarithms, are left to other bounds: doubles come to their end."""
+_LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
+"""Smaller divergences, in logarithms, are left to other bounds: what is cut off is a double."""
 _FARTHER = 1.05
 """A bound is at most so many times as far as where it is expected."""
 _MOST_PLACES, _MOST_PAIRS = 60, 1_500
@@ -117,6 +117,10 @@ class NoiseInterval(PairBoundDefaults):
             self._ends[cut] = _Ends(found)
         return self._ends[cut]
 
+    @property
+    def _least_log(self) -> float:
+        return _LEAST_WITHOUT_CUT if shape_of(self.noise).has_exponential_tail else _LEAST_LOG
+
     def cut(self, log_delta: float) -> int:
         """Return where messages are cut for a divergence about this: log2 of a mass."""
         if shape_of(self.noise).has_exponential_tail:
@@ -148,7 +152,7 @@ class NoiseInterval(PairBoundDefaults):
         if level.rough_minus_one() == 0.0:  # where cells leave no room for a bound
             return self._at_one_end(level, n)
         cut, found = self.found(level, n, settings.limits)
-        if found is None or not found.log_value > _LEAST_LOG:
+        if found is None or not found.log_value > self._least_log:
             return inf
         own = self.ends(cut).log_estimate(level, n, settings.usual) + _room(found, level, n)
         lost = grid_of(self.noise, cut).lost
@@ -159,7 +163,10 @@ class NoiseInterval(PairBoundDefaults):
         cut = self.cut(log_delta)
         if start is not None and grid_of(self.noise, cut).decides_alone(n, expm1(min(_FARTHER * start, 700.0))):
             return inf
-        less = _OF_MOMENTS - log1p(-grid_of(self.noise, cut).lost / exp(log_delta)) if cut else _OF_MOMENTS
+        share = grid_of(self.noise, cut).lost * exp(min(-log_delta, 700.0)) if cut else 0.0
+        if share >= 1.0:
+            return inf
+        less = _OF_MOMENTS - log1p(-share)
         return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - less, settings.usual, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -174,7 +181,7 @@ class NoiseInterval(PairBoundDefaults):
         with at_precision(BITS):
             everywhere = one_user(self.noise, level)
             parameters = None if found is None else raised_to_majorant(found.parameters)
-            if found is None or parameters is None or not _LEAST_LOG < found.log_value < 0.0:
+            if found is None or parameters is None or not self._least_log < found.log_value < 0.0:
                 return Enclosure(arb(0), everywhere, "one user", BITS)
             boxes = _Boxes(grid_of(self.noise, cut), level, n, found, parameters, settings.limits)
             upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
@@ -220,14 +227,18 @@ class BoxesEvidence:
 
 
 class _Boxes:
-    """Boxes of pairs at one level and number of users: their sizes by doubles, then what is proved of each corner."""
+    """Boxes of pairs at one level and number of users: their sizes by doubles, then what is proved of each corner.
+
+    Divergences are in units of that of the ends, of e^``log_unit``.
+    """
 
     def __init__(self, grid: Grid, level: Level, n: int, found: Found, parameters: Parameters, limits: Limits) -> None:
-        self.grid, self.level, self.n, self.ends, self.limits = grid, level, n, exp(found.log_value), limits
+        self.grid, self.level, self.n, self.log_unit, self.limits = grid, level, n, found.log_value, limits
         self.parameters = parameters
         self.e = 1.0 + level.rough_minus_one()
         self.room = _room(found, level, n)
-        self.aim = self.ends * exp(self.room) + grid.lost
+        self.aim = exp(self.room) + self._in_units(grid.lost)
+        self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
         self.stages = list[Stage]()
 
@@ -256,7 +267,11 @@ class _Boxes:
             whole, known = known, np.where(self._compared(first, second), known[np.ix_(rows, columns)], 0.0)
             if known.shape == whole.shape or (known > self.aim).sum() > _MOST_PAIRS:
                 break
-        return arb(least * (1.0 + 1e-12))
+        return arb(least * (1.0 + 1e-12)) * arb(self.log_unit).exp()
+
+    def _in_units(self, x: float) -> float:
+        """Return at least a divergence in units of that of the ends."""
+        return x * exp(-self.log_unit) * (1.0 + 1e-12) if x > 0.0 else 0.0
 
     def _values(
         self, first: Sequence[float], second: Sequence[float], known: Floats
@@ -274,16 +289,17 @@ class _Boxes:
         for k, places in enumerate((first, second)):
             for c in cells[k]:
                 remainder = table.remainder(places[c], places[c + 1], k == 0)
-                kappa, s = remainder.kappa(self.n, log(_OF_REMAINDER * self.room * self.ends))
-                sides[k][:, c], kept[k][c] = remainder.side(self.n, kappa, s), Cell(places[c], kappa, s)
+                kappa, s = remainder.kappa(self.n, self.log_rest)
+                sides[k][:, c], kept[k][c] = remainder.side(self.n, kappa, s, self.log_unit), Cell(places[c], kappa, s)
         self.stages.append(Stage(table.nodes, *map(tuple, kept)))
         (up, left), (down, right) = sides
         e = np.where(asked, self.e * (1.0 - down) / (1.0 + up[:, None]) * (1.0 - 2.0**-46), inf)
         nodes = self._nodes(table, first, second, _of_four(np.pad(e, 1, constant_values=inf), np.minimum))
         corners = _of_four(nodes, np.maximum)
-        capped = np.array([table.above_cap(x) if x in used else 0.0 for x in first])
+        capped = np.array([self._in_units(table.above_cap(x)) if x in used else 0.0 for x in first])
         corners = corners + np.maximum(capped[:-1], capped[1:])[:, None]
-        values = (1.0 + up[:, None]) * corners + left[:, None] + self.e * (1 + 4 * UNIT) * right + self.grid.outside
+        values = (1.0 + up[:, None]) * corners + left[:, None] + self.e * (1 + 4 * UNIT) * right
+        values = values + self._in_units(self.grid.outside)
         return np.where(asked, np.minimum(values, known), known), (up, down)
 
     def _compared(self, first: Sequence[float], second: Sequence[float]) -> NDArray[np.bool_]:
@@ -295,7 +311,6 @@ class _Boxes:
 
         ``wider`` is how much longer they may be than the room says.
         """
-        log_rest = log(_OF_REMAINDER * self.room * self.ends)
         shortest, most = wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
         places, size = [0.0], shortest
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
@@ -304,7 +319,7 @@ class _Boxes:
 
             def fits(size: float, last: float = last, budget: float = budget) -> bool:
                 ends = (last, min(last + size, 1.0)) if above else (1.0 - min(last + size, 1.0), 1.0 - last)
-                return self.grid.usual.remainder(*ends, above).kappa(self.n, log_rest)[0] <= budget
+                return self.grid.usual.remainder(*ends, above).kappa(self.n, self.log_rest)[0] <= budget
 
             while size < _LONGEST and fits(_STEP * size):
                 size *= _STEP
@@ -343,9 +358,10 @@ class _Boxes:
         i, j = asked.T
         e = levels[i, j][:, None]
         p, q = (self._rows(table, places, k) for places, k in ((first, i), (second, j)))
-        aim = log(self.aim)
-        values = _by_blanket(table.hidden, (p, q), e, self.n, self.tilts, aim) * self.aim
-        values = np.where(e[:, 0] >= 1.0, values, inf)
+        aim, slack = log(self.aim) + self.log_unit, 1.0 + 1e-12 + 8.0 * UNIT * abs(self.log_unit)
+        values = _by_blanket(table.hidden, (p, q), e, self.n, self.tilts, aim)
+        with np.errstate(over="ignore"):
+            values = np.where(e[:, 0] >= 1.0, values * self.aim * slack, inf)
         open_ = np.flatnonzero(~(values <= _SETTLED * self.aim) & (e[:, 0] >= 1.0))
         if len(open_):
             classes = self._classes(table)
@@ -354,7 +370,7 @@ class _Boxes:
             self.limits.charge(TRIPLES.of(work))
             pairs = np.pad(p[order], ((0, 0), (0, 1))), np.pad(q[order], ((0, 0), (0, 1)))
             better = bounds_by_moments(classes, pairs, e[order], self.n, self.parameters, aim, 64)
-            better = np.nan_to_num(better, nan=inf) * self.aim * (1.0 + 1e-12)
+            better = np.nan_to_num(better, nan=inf) * self.aim * slack
             values[order] = np.minimum(values[order], better)
         found[i, j] = values
         return found

@@ -358,8 +358,8 @@ class Remainder(NamedTuple):
         k = int(found.argmin())
         return min(float(found[k]) * _MORE, self.whole), float(s[k])
 
-    def side(self, n: int, kappa: float, s: float) -> Side:
-        """Return what is proved with this kappa and the tilt s.
+    def side(self, n: int, kappa: float, s: float, log_unit: float = 0.0) -> Side:
+        """Return what is proved with this kappa and the tilt s, in units of e^``log_unit``.
 
         Guarantee
         ---------
@@ -375,7 +375,7 @@ class Remainder(NamedTuple):
                 return Side(kappa, inf)
             y = tilt * arb(x)
             logarithm += arb(w) * ((y.exp() - 1 - y) / arb(x) ** 2 if x > 0.0 else tilt**2 / 2)
-        return Side(kappa, _above((n * logarithm - 1).exp() / (n * tilt)))
+        return Side(kappa, _above((n * logarithm - 1 - arb(log_unit)).exp() / (n * tilt)))
 
 
 # --- The table: messages, rows, laws of other users, remainders

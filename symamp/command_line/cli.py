@@ -250,6 +250,7 @@ def crowd(
 @click.option(
     "--attending", metavar="NUMBER", help="Number of users who attend the same days as the victim, with --kept."
 )
+@participation
 @eps_or_delta
 @gap
 @effort
@@ -259,6 +260,7 @@ def reports(
     found: Subject,
     n: str,
     reports: str,
+    participation: str | None,
     delta: str | None,
     eps: str | None,
     gap: str | None,
@@ -269,7 +271,8 @@ def reports(
 ) -> None:
     """Bracket eps or delta where each user sends several reports; the ends are certified."""
     quantity, given = asked(delta, eps)
-    several = several_reports(found, n=n, reports=whole_number(reports, "reports"), **seen)
+    taking = read_participation(participation)
+    several = several_reports(found, n=n, reports=whole_number(reports, "reports"), participation=taking, **seen)
     ask = several.epsilon if quantity == "epsilon" else several.delta
     print_answer(ask(given, gap=None if gap is None else read_gap(gap, "1e-5"), effort=effort), certificate, as_json)
 

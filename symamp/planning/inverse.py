@@ -27,7 +27,7 @@ from symamp.formulas.order import sign
 from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
 from symamp.numbers.optional import brentq
-from symamp.numbers.reading import LARGEST_N, Count, Real, users
+from symamp.numbers.reading import LARGEST_N, Count, Real, exact_number, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
@@ -154,6 +154,7 @@ _CLOSE = 1e-2
 _ROOM = 1e-2
 """How far from the root ends that are known by certified sums alone are tried first, in the logarithm of delta."""
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
+_FEWER_DRAWN = "at the same rate more users who are drawn hide the same reports"
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 
 
@@ -247,6 +248,7 @@ def least_n(
     eps: Real,
     delta: Real,
     rounds: Count = 1,
+    rate: Real | None = None,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
@@ -258,7 +260,8 @@ def least_n(
     users who differ (``sa.heterogeneous``) whole copies of all groups are counted. The other arguments, and what is
     raised, are those of ``symamp.delta``.
 
-    A sample (``Profile.sampled``) has no such number: of the same people fewer may be more private.
+    ``rate`` is 1/k where each round draws its n users from k n people (``Profile.sampled``). Of a fixed number of
+    people there is no least n: fewer that are drawn may be more private.
 
     Guarantee
     ---------
@@ -268,15 +271,18 @@ def least_n(
     >>> import symamp as sa
     >>> print(sa.least_n(sa.RandomizedResponse(k=10, eps0=1), eps="0.0027292", delta="1e-8"))
     least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
+    >>> daily = sa.least_n(sa.RandomizedResponse(k=10, eps0=1), eps="0.01", delta="1e-6", rounds=30, rate="1/10")
+    >>> 14_000 < daily.lower < daily.upper < 14_500
+    True
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
-    fixed = Fixed.of(method, participation, rounds, None, view)
+    fixed = Fixed.of(method, participation, rounds, None, view, rate)
     taking = fixed.participation
     if taking is not None and isinstance(taking.batches, int | tuple):
         raise ArgumentError("batches", Problem("they say how many users there are"), "leave them out")
     # All colluders are known: what is sought is the number of the others.
     whole: Callable[[int], int] = (lambda m: m) if taking is None else taking.total
-    largest = float(LARGEST_N)
+    largest = float(LARGEST_N // (fixed.per_user or 1))
     search: _Search
     if isinstance(mechanism, HeterogeneousUsers):
         fixed.refuse_for_users_who_differ(None)
@@ -291,15 +297,16 @@ def least_n(
         else:
             search = _ManyRounds(lambda x: fixed.whole(subject, round(x)), at, goal, (1.0, largest), True)
     asked, named = (*_goal(at, goal), *fixed.shown), _named(mechanism, taking)
+    reason = _FEWER_USERS if fixed.per_user is None else _FEWER_DRAWN
     found = search.answer(1.0, True)
     if found.most.at_most(goal.given):
-        return Inverse("n", named, asked, whole(1), whole(1), found, None, _FEWER_USERS)
+        return Inverse("n", named, asked, whole(1), whole(1), found, None, reason)
     high, low = search.roots(rising=False)
     private = _proved(_Private(search, high, +1, ceil))
     violated = _proved(_Violated(search, low, -1, floor))
     upper, safe = (inf, None) if private is None else (whole(round(private.x)), private.answer)
     lower, unsafe = (whole(1), None) if violated is None else (whole(round(violated.x)) + 1, violated.answer)
-    return Inverse("n", named, asked, lower, upper, safe, unsafe, _FEWER_USERS)
+    return Inverse("n", named, asked, lower, upper, safe, unsafe, reason)
 
 
 class _HasRounds(Protocol):
@@ -373,7 +380,8 @@ def most_rounds(
 class Fixed:
     """What stays as it is while one number is sought: the analysis, who takes part, how often, drawn from whom, seen.
 
-    ``by_coordinates`` says that coordinates are seen, else messages.
+    ``by_coordinates`` says that coordinates are seen, else messages; ``per_user`` how many people there are for each
+    user who is drawn.
     """
 
     method: str | None
@@ -381,6 +389,7 @@ class Fixed:
     rounds: int
     people: int | None
     by_coordinates: bool = False
+    per_user: int | None = None
 
     @staticmethod
     def of(
@@ -389,11 +398,16 @@ class Fixed:
         rounds: Count,
         people: object = None,
         view: object = MESSAGES,
+        rate: object = None,
     ) -> Fixed:
         """Return what is fixed, its arguments checked."""
         taking = None if participation is None else checked_participation(participation)
-        summed = is_by_coordinates(view, taking, (method, people))
-        return Fixed(method, taking, round_count(rounds), None if people is None else users(people), summed)
+        summed = is_by_coordinates(view, taking, (method, people, rate))
+        share = None if rate is None else exact_number(rate, "rate")
+        if share is not None and not (share.is_Rational and share.p == 1 < share.q <= LARGEST_N):
+            raise ArgumentError("rate", rate, "one over a whole number, such as 1/10")
+        drawn = None if people is None else users(people)
+        return Fixed(method, taking, round_count(rounds), drawn, summed, None if share is None else int(share.q))
 
     def repeated(self, times: int) -> Fixed:
         """Return the same with so many times the rounds."""
@@ -402,13 +416,17 @@ class Fixed:
     @property
     def is_one_round(self) -> bool:
         """Whether there is one round in which everybody takes part and whole messages are seen."""
-        return self.rounds == 1 and self.people is None and not self.by_coordinates
+        return self.rounds == 1 and self.people is self.per_user is None and not self.by_coordinates
 
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
         """The numbers, where there are any, with their names."""
         given: tuple[tuple[str, object], ...] = (("rounds", self.rounds if self.rounds > 1 else None),)
-        given += (("sampled_from", self.people), ("view", COORDINATES if self.by_coordinates else None))
+        given += (
+            ("sampled_from", self.people),
+            ("rate", self.per_user and f"1/{self.per_user}"),
+            ("view", COORDINATES if self.by_coordinates else None),
+        )
         return tuple((name, str(value)) for name, value in given if value is not None)
 
     def count(self, n: Count) -> int:
@@ -435,7 +453,8 @@ class Fixed:
         if self.by_coordinates:
             return coordinate_sums(subject, count).rounds(self.rounds)
         one = Profile(Question.of(subject, count, self.method))
-        drawn = one if self.people is None else one.sampled(n=count, of=self.people)
+        people = self.people if self.per_user is None else count * self.per_user
+        drawn = one if people is None else one.sampled(n=count, of=people)
         return drawn.rounds(self.rounds)
 
     def refuse_for_users_who_differ(self, n: Count) -> None:
@@ -444,7 +463,7 @@ class Fixed:
             raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
         if replace(self, participation=None) != Fixed(None, None, 1, None):
             told = Problem("users who differ have one round and one bound, and whole messages are seen")
-            raise ArgumentError("family", told, "leave out rounds, sampled_from, method and view")
+            raise ArgumentError("family", told, "leave out rounds, sampled_from, rate, method and view")
 
 
 def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:

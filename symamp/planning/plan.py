@@ -218,6 +218,8 @@ def plan(
         told = "a dictionary such as {'browser': 16, 'minutes': 'number'}"
         wrong = Problem("there is no attribute") if attributes == {} else type(attributes).__name__
         raise ArgumentError("attributes", wrong, told)
+    if len({str(name) for name in attributes}) < len(attributes):
+        raise ArgumentError("attributes", Problem("two have one name"), "give each a name of its own")
     listed = {str(name): candidates_for(str(name), shape) for name, shape in attributes.items()}
     count, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort)
     once = Fixed.of(method, participation, rounds, sampled_from)

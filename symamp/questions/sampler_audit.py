@@ -109,6 +109,9 @@ def audit_sampler(
 ) -> SamplerAudit:
     """Compare ``sampler(values, rng)`` with the table of a mechanism, by so many reports on each of some inputs.
 
+    It is called twice, with the inputs in random order, so that a sampler that mixes users up is seen, and so is one
+    that does not draw from the generator: ArgumentError, by chance ``false_alarm`` at most.
+
     Values and reports are arrays as in ``mechanism.randomize``; the mechanism has to be small enough for its
     ``table()``. ``inputs`` are labels of the table: those of two or three inputs that the family shows, of a table any;
     left out, these, or the first eight. Reports in different rows have to be independent: that is what is *not* tested,
@@ -155,13 +158,25 @@ def audit_sampler(
         raise ArgumentError("inputs", Problem("two different inputs are needed"), f"some of {', '.join(known)}")
     random, level = generator(rng), double(chance)
     kind = None if protocol.values.integers else float
-    found = {x: _counted(sampler, protocol, np.array([known[x]] * int(count), dtype=kind), random) for x in names}
-    audits = []
-    for x in found:
-        row = {y: double(p) for y, p in zip(table.messages, table.rows[table.inputs.index(x)], strict=True)}
-        audits.append(_compared(x, row, _added(*found[x])))
+    rows = {
+        x: {y: double(p) for y, p in zip(table.messages, table.rows[table.inputs.index(x)], strict=True)} for x in names
+    }
+    # Two calls, in which the inputs are mixed: users must not be, and no report is to come twice.
+    half = int(count) // 2
+    order = random.permutation(np.tile(np.arange(len(names)), half))
+    longer = np.concatenate((order, np.arange(len(names) * (int(count) - 2 * half))))
+    values = np.array([known[x] for x in names], dtype=kind)
+    first, second = (_reports(sampler, protocol, values[some], random) for some in (order, longer))
+    found = {
+        x: (_counted(protocol, first[order == i]), _counted(protocol, second[longer == i])) for i, x in enumerate(names)
+    }
+    audits = [_compared(x, rows[x], _added(*found[x])) for x in names]
     pair, event, lower = _budget(found, level)
     p_value = min(1.0, len(audits) * min(a.p_value for a in audits))
+    twice = half * sum(log(sum(p * p for p in row.values())) for row in rows.values())
+    if p_value > level > exp(twice) and np.array_equal(first, second[: len(order)]):
+        told = Problem("a second call gave the same reports: it does not draw from the generator")
+        raise ArgumentError("sampler", told, "draw all random numbers from the generator that is passed")
     ratio = mechanism.local_epsilon()
     claimed = inf if ratio == sp.oo else double(ratio)
     return SamplerAudit(
@@ -185,18 +200,16 @@ def _table(mechanism: Mechanism) -> FiniteMechanism:
 Counts = dict[str, int]
 
 
-def _counted(sampler: Any, protocol: Protocol, values: Any, rng: Any) -> tuple[Counts, Counts]:
-    """Return how often each message came, in the first half of the reports and in the second."""
-    given = sampler(values, rng)
-    found = protocol.reports.checked(given, "reports of the sampler")
+def _reports(sampler: Any, protocol: Protocol, values: Any, rng: Any) -> Any:
+    """Return the reports on some values, checked."""
+    found = protocol.reports.checked(sampler(values, rng), "reports of the sampler")
     if len(found) != len(values):
         raise ArgumentError("reports of the sampler", f"{len(found)} for {len(values)} values", "one for each value")
-    half = len(found) // 2
-    first, second = (_labelled(protocol, part) for part in (found[:half], found[half:]))
-    return first, second
+    return found
 
 
-def _labelled(protocol: Protocol, reports: Any) -> Counts:
+def _counted(protocol: Protocol, reports: Any) -> Counts:
+    """Return how often each message came."""
     counts: Counts = {}
     for report, number in zip(*np.unique(reports, axis=0, return_counts=True), strict=True):
         label = protocol.label(report.tolist())

@@ -60,12 +60,20 @@ class Domain(NamedTuple):
         columns = None if self.columns is None else whole(self.columns)
         try:
             found = np.asarray(given)
-            shape_fits = found.ndim == (1 if columns is None else 2) and found.shape[1:] in ((), (columns,))
-            is_number = found.dtype.kind in "biuf" and bool(np.isfinite(found).all())
-        except (TypeError, ValueError):  # a ragged list, or objects that are no numbers
-            shape_fits = is_number = False
-        if not (shape_fits and is_number and len(found)):
-            raise ArgumentError(name, Problem(f"not {self}"), "one row for each user, at least one user")
+        except (TypeError, ValueError):
+            raise ArgumentError(name, Problem("rows of different lengths"), f"give {self}") from None
+        if found.dtype.kind not in "biuf" and found.size:
+            wrong: str | None = f"of dtype {found.dtype}"
+        elif found.ndim == 0 or len(found) == 0:
+            wrong = "no user"
+        elif found.ndim != (1 if columns is None else 2) or found.shape[1:] not in ((), (columns,)):
+            wrong = f"of shape {found.shape}"
+        elif np.ma.is_masked(given) or not np.isfinite(found).all():
+            wrong = "with entries that are missing, or not finite"
+        else:
+            wrong = None
+        if wrong is not None:
+            raise ArgumentError(name, Problem(wrong), f"give {self}")
         low, high = (
             -np.inf if self.low == -sp.oo else double(self.low),
             np.inf if self.high == sp.oo else double(self.high),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 from flint import arb, arb_poly
@@ -15,9 +16,10 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.coordinate_sums import binomial, proved_epsilon
 
 # What is tuned: every set of sums gives a lower bound. Rules of thumb.
-_SPARE, _MORE, _MOST_SUMS, _MOST_VICTIMS = 46.0, 60, {2: 500_000, 3: 200_000}, 2_000
+_SPARE, _MORE, _MOST_SUMS, _MOST_VICTIMS, _LARGEST_STEP = 46.0, 60, (500_000, 200_000), 2_000, 8
 """The tails that are left out are below delta e^-spare, or so; sums more than deviations say; sums that are looked
-at, for steps of two and of three values, and messages of the victim."""
+at, for steps of two values and of more, and messages of the victim; the largest step up or down where messages are
+lost."""
 _LEAST_BITS, _BITS_OF_DELTA = 192, 1.6
 """Bits of balls, and more for each e-fold of 1/delta: what is left out is seen as what all chances lack of 1."""
 
@@ -56,7 +58,8 @@ class SumOfSteps:
     def is_feasible(self) -> bool:
         """Whether there are few enough sums to look at."""
         first, last = self._range(self.others)
-        return last - first + self.victims <= _MOST_SUMS[len(self.other)] and self.victims <= _MOST_VICTIMS
+        most = _MOST_SUMS[len(self.other) > 2]
+        return last - first + self.victims <= most and self.victims <= _MOST_VICTIMS
 
     @cached_property
     def _laws(self) -> tuple[list[arb], list[arb], arb]:
@@ -112,13 +115,18 @@ class SumOfSteps:
         return proved_epsilon(self.log_estimate, self.divergence, delta, most)
 
 
+def _never() -> arb:
+    return arb(0)
+
+
 def steps_of(
-    rows: Sequence[tuple[Number, Number, Number]], *, only_two: bool = False
+    rows: Sequence[tuple[Number, Number, Number]], *, only_two: bool = False, may_be_lost: bool = False
 ) -> tuple[Steps, Steps, Steps] | None:
     """Return the chances of steps under x0, x1 and x*, from those of messages: 1 more where x0 is likelier than x1.
 
     ``only_two`` kinds of messages are told apart: those likelier under x0, and the others. None where balls tell no
-    message from another.
+    message from another. Where messages ``may_be_lost`` (rows that the victim never sends) steps are numbers in
+    proportion to what messages tell.
     """
 
     def added(numbers: list[Number]) -> Number:
@@ -130,7 +138,18 @@ def steps_of(
     if len(kinds) < 2:
         return None
     first, second, other = (
-        tuple(added([row[i] for row, s in zip(rows, signs, strict=True) if s == kind]) for kind in kinds)
+        {kind: added([row[i] for row, s in zip(rows, signs, strict=True) if s == kind]) for kind in kinds}
         for i in range(3)
     )
-    return first, second, other
+    values = {kind: i for i, kind in enumerate(kinds)}
+    if may_be_lost and kinds == [-1, 0, 1]:
+        # A lost message changes nothing if steps of the others are 0 in the mean.
+        with at_precision(_LEAST_BITS):
+            up, down = (abs(float((first[k]() - second[k]()) / other[k]())) if other[k]() > 0 else inf for k in (1, -1))
+        share = Fraction(min(max(up / down, 1 / _LARGEST_STEP), _LARGEST_STEP)).limit_denominator(_LARGEST_STEP)
+        values = {-1: 0, 0: share.denominator, 1: share.numerator + share.denominator}
+    found: list[list[Number]] = [[_never] * (max(values.values()) + 1) for _ in range(3)]
+    for steps, chances in zip(found, (first, second, other), strict=True):
+        for kind, x in chances.items():
+            steps[values[kind]] = x
+    return tuple(found[0]), tuple(found[1]), tuple(found[2])

@@ -77,7 +77,10 @@ class Setting:
         self.reports = int(data.get("reports", 1))
         alone = len(self.groups) == 1 and self.kept == 1
         if "reports" in data:
-            one = alone and self.rate == 1 and self.count == 1 and self.shuffled == MESSAGES and taking is None
+            one = alone and self.rate == 1 and self.count == 1 and self.shuffled == MESSAGES
+            # Each report of another user may be lost by itself, but that of nobody for all reports at once.
+            who = self.participation
+            one = one and (who is None or (who.is_plain(self.n) and who.hidden == (who.present, 1) and not who.numbers))
             one = one and not self.is_given and not restricted and self.coordinates is None
             one = one and 1 <= self.reports <= MOST_ROUNDS and self.groups[0].users % self.reports == 0
             require(one, f"{what}: several reports of users who all take part once with one mechanism", "invalid")

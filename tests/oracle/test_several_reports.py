@@ -250,3 +250,68 @@ def test_memoised_reports(n, told):
     assert F(alone.upper) <= F(3, 10) * (1 + F(1, 10**9))
     batch = sa.delta(response, n=100, eps=LEVEL, participation=sa.participation(batches=n))
     assert batch.upper == sa.several_reports(response, n=100, reports=9, kept=True, attending=n).delta(LEVEL).upper
+
+
+def worst_of_lost(rows, r, n, lost, E, seen):
+    """The largest divergence where each report of another user is lost by itself; bundled, whole messages are."""
+    every = list(itertools.product(range(len(rows)), repeat=r))
+    whole = [tuple(math.prod(c) for c in itertools.product(*(rows[x] for x in values))) for values in every]
+    worst = F(0)
+    for others in itertools.product(every, repeat=n - 1):
+        laws = []
+        for values in every:
+            if seen == "bundled":
+                sent = [[*whole[every.index(x)], F(0)] for x in (values, *others)]
+                views = [[[p * (1 - lost) for p in row[:-1]] + [lost] if i else row for i, row in enumerate(sent)]]
+            else:
+                sent = [[[*rows[x], F(0)] for x in values]]
+                sent += [[[*(p * (1 - lost) for p in rows[x]), lost] for x in held] for held in others]
+                views = (
+                    [[row for user in sent for row in user]] if seen == "shuffled" else list(zip(*sent, strict=True))
+                )
+            laws.append(together([law_of_counts(view) for view in views]))
+        worst = max(worst, *(above(a, b, E) for a, b in itertools.permutations(laws, 2)))
+    return worst
+
+
+def above(first, second, E):
+    return sum(max(p - E * second.get(view, 0), 0) for view, p in first.items())
+
+
+@pytest.mark.parametrize("seen", ["shuffled", "rounds", "bundled"])
+@pytest.mark.parametrize("rows", [((F(3, 4), F(1, 4)), (F(1, 4), F(3, 4))), ((F(1, 2), F(1, 2)), (F(1, 5), F(4, 5)))])
+def test_reports_that_are_lost(rows, seen):
+    who = sa.participation(dropout="1/3", colluders=1)
+    several = sa.several_reports(sa.FiniteMechanism(rows), n=3, reports=2, seen=seen, participation=who)
+    for E in (F(1), F(3, 2), F(4)):
+        exact = worst_of_lost(rows, 2, 2, F(1, 3), E, seen)
+        found = several.delta(f"log({E})", gap=0.05)
+        assert F(found.lower) <= exact <= F(found.upper)
+        if seen == "shuffled" and E < 4:
+            assert found.lower > 0.5 * exact
+
+
+def test_what_the_verifier_says_of_reports_that_are_lost():
+    several = sa.several_reports(
+        sa.RandomizedResponse(k=10, eps0=1), n=1000, reports=3, participation=sa.participation(dropout="1/5")
+    )
+    data = several.epsilon("1e-6", gap=1e-2).certificate()
+    assert verify(json.dumps(data)).status == "valid"
+    (setting,) = data["settings"]
+    for key, value in (("present", "1"), ("present", "1/2"), ("leaks", "1/10"), ("honest", "1/2"), ("removal", True)):
+        kept, setting["participation"][key] = setting["participation"][key], value
+        refused = verify(json.dumps(data)).status != "valid"
+        assert refused or key == "present", key  # more reports than are claimed hide no less
+        assert refused == (value != "1")
+        setting["participation"][key] = kept
+    assert verify(json.dumps(data | {"settings": [setting | {"reports": 4}]})).status != "valid"
+
+
+def test_what_happens_to_a_user_once_is_refused():
+    coin = sa.RandomizedResponse(k=2, eps0=1)
+    once = {"leaks": "1/10"}, {"colluding": "1/3"}, {"dropout": "1/3", "compared": "removal"}, {"batches": {5: 2}}
+    for who in once:
+        with pytest.raises(SymampError, match="say dropout, of each report by itself"):
+            sa.several_reports(coin, n=10, reports=2, participation=sa.participation(**who))
+    with pytest.raises(SymampError, match="give attending="):
+        sa.several_reports(coin, n=9, reports=2, kept=True, participation=sa.participation(colluders=1))
