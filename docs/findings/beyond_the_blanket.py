@@ -238,7 +238,7 @@ CAUSES = {
     "upper one ([Metric privacy](../proofs/metric.md), last section).",
     "flat": "δ is near the divergence at ε = 0, where 1 % in δ is several per cent in ε: the bound over all data sets "
     "takes absolute values along a line, and is a few per cent above a constant data set in δ.",
-    "cut": "Noise with unbounded ratios: where users are few one message next to the cut may decide, for all data sets; "
+    "cut": "Noise with unbounded ratios: where users are few one message next to the cut may decide; "
     "cells of pairs cost up to 1 % ([Noise on an interval](../proofs/interval.md)).",
     "few": "Few positive messages decide: no parameters of the bound over all data sets suit all inputs.",
 }
