@@ -689,8 +689,9 @@ class FewMessages:
             return None
         with at_precision(_BITS):
             laws = self.balls(level)
-            signed = all(v > 0 or v < 0 or v.is_zero() for g in laws for v in g.values)
-            if not signed or any(not g.singular.is_zero() or not any(v > 0 for v in g.values) for g in laws):
+            if not _have_signs(laws):
+                laws = self.balls(level.just_below())
+            if not _have_signs(laws) or any(not g.singular.is_zero() or not any(v > 0 for v in g.values) for g in laws):
                 return None
             if self.mixed and not are_comonotone([[laws[i] for i in kind] for kind in self.kinds]):
                 return None
@@ -708,6 +709,10 @@ class FewMessages:
     def _of(self, laws: Sequence[BallGparv], weights: Sequence[float], n: int, limits: Any) -> Compositions:
         kinds = [Kind.of([laws[i] for i in kind], w) for kind, w in zip(self.kinds, weights, strict=True)]
         return Compositions(kinds, n - 1, limits)
+
+
+def _have_signs(laws: Sequence[BallGparv]) -> bool:
+    return all(v > 0 or v < 0 or v.is_zero() for g in laws for v in g.values)
 
 
 def are_comonotone(kinds: Sequence[Sequence[BallGparv]]) -> bool:

@@ -336,10 +336,14 @@ class Plan:
         for i, window in tried:
             if not window < k * _WIDER[-1]:
                 continue
+            further = max(float(tilts[i]), 2.0 * lam / window)
+            if window < k and further > tilts[i]:  # the tilt is not far below the one that the window is for
+                height = further * k + float(n * summand.rough(np.array([further]))[0]) - log(further)
+                window = min(max(window, (lam + height - log_accuracy) / further), k)
             tilt, step = _short(lam / window), _short(2.0 * pi / window)
             height = tilt * k + float(n * summand.rough(np.array([tilt]))[0]) - 2.0 * log(tilt)
             bits = (height - log_accuracy) / log(2.0) + log(n) / log(2.0) + _SPARE_BITS
-            plans.append(Plan(tilt, step, max(float(tilts[i]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k))
+            plans.append(Plan(tilt, step, max(further, 2.0 * tilt), log_accuracy, max(int(bits), 64), k))
         return min(plans, key=lambda plan: plan.work(summand, n))
 
     def work(self, summand: Summand, n: int) -> float:
