@@ -18,8 +18,9 @@ from symamp.bounds.reduction import law_of
 from symamp.decompositions.blanket import triple
 from symamp.errors import ArgumentError
 from symamp.laws.law import Atom, Law, Level
+from symamp.randomizers.catalogue import by_name
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
-from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term
+from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term, best_inverse_scale
 from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
 from symamp.sums.divergence import enclose_divergence
 from symamp.verifier import verify
@@ -411,3 +412,25 @@ def test_the_contour_identity(t, z):
 def test_a_budget_whose_square_is_no_double():
     answer = sa.delta(sa.RandomizedResponse(k=2, eps0=300), n=3, eps=150, method="all_data_sets")
     assert answer.lower <= answer.upper <= 1
+
+
+def test_the_scale_is_best_where_newtons_steps_go_to_and_fro():
+    # Duchi's vectors, m = 2, eps0 = 8, n = 1000, at one frequency; then such rows at random.
+    rng = np.random.default_rng(3)
+    exponents = np.vstack([[-17.06, -17.46, -20.8, -23.37, -31.68], rng.uniform(-35.0, 0.0, (200, 5))])
+    alphas = np.vstack([[222.0, 222.8, 201253.8, 203721.4, 694643.2], np.exp(rng.uniform(0.0, 15.0, (200, 5)))])
+
+    def size(v):
+        return -np.log(v) + np.logaddexp.reduce(exponents + alphas * v[:, None], axis=1)
+
+    ends = -np.log(alphas.max(axis=1)), -np.log(alphas.min(axis=1))
+    tried = (np.exp(ends[0] + share * (ends[1] - ends[0])) for share in np.linspace(0.0, 1.0, 600))
+    least = np.minimum.reduce([size(v) for v in tried])
+    assert (size(best_inverse_scale(exponents, alphas)) <= least + 0.1).all()
+
+
+@pytest.mark.parametrize(("n", "delta", "most"), [(1000, "1e-6", 1.06), (10**4, "1e-12", 1.04)])
+@pytest.mark.slow
+def test_few_positive_messages_of_several_classes(n, delta, most):
+    answer = sa.epsilon(by_name("duchi-vector-even")(m=2, eps0=8), n=n, delta=delta)
+    assert answer.lower < answer.upper < most * answer.lower

@@ -238,6 +238,8 @@ CAUSES = {
     "upper one ([Metric privacy](../proofs/metric.md), last section).",
     "flat": "δ is near the divergence at ε = 0, where 1 % in δ is several per cent in ε: the bound over all data sets "
     "takes absolute values along a line, and is a few per cent above a constant data set in δ.",
+    "cut": "Noise with unbounded ratios: where users are few one message next to the cut may decide; "
+    "cells of pairs cost up to 1 % ([Noise on an interval](../proofs/interval.md)).",
     "few": "Few positive messages decide: no parameters of the bound over all data sets suit all inputs.",
 }
 PAIR_ALONE = {"worst_pair", "blanket", "variation_ratio"}
@@ -249,7 +251,9 @@ def cause(row):
         return "plane"
     if row["mechanism"] in {slug for slug, _ in NOISE} - {"discrete-laplace"} and row["method"] in PAIR_ALONE:
         return "pair"
-    return "flat" if int(row["n"]) >= 10**6 else "few"
+    if int(row["n"]) >= 10**6:
+        return "flat"
+    return "cut" if row["mechanism"] == "gaussian" else "few"
 
 
 def share(rows):
