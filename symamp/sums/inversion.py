@@ -20,7 +20,7 @@ from symamp.sums.kernels.tilted import Power, gaussian_estimate, saddle_tilt
 # that these trade evaluations against how near the place is. Rules of thumb.
 LARGEST_EPS = 300.0
 """What a curve without an end does beyond is not followed: it counts as never reaching delta."""
-_SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY = 0.02, 0.05, 1e-13
+_SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY, _LEAST_ACCURACY = 0.02, 0.05, 1e-13, 1e-15
 """A value may miss log delta by so much of the gap; a bracket is narrowed, relatively, to so much of the tolerance in
 log delta, where functions jump; and eps is found as closely as this where values are exact enough."""
 _STEPS, _FAR_ABOVE = 8, 1.0
@@ -195,7 +195,7 @@ def _bracketed(curve: _Falling, accuracy: float = _ACCURACY) -> float:
             return inf
         low, high = high, 2.0 * high
     # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
-    return brentq(curve.bent, low, high, xtol=1e-18 * high, rtol=accuracy, disp=False)
+    return brentq(curve.bent, low, high, xtol=1e-18 * high, rtol=max(accuracy, _LEAST_ACCURACY), disp=False)
 
 
 def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float, accuracy: float) -> float:

@@ -235,6 +235,14 @@ def test_data_shuffled_at_a_level_near_a_large_budget():
     examined(World(groups, seen=Data()), ask.ask_delta, None, level)
 
 
+def test_a_root_that_is_sought_more_closely_than_doubles_allow():
+    tiny = F(1, 3 * 10**30 + 10**10 + 1)
+    rows = (10**10 * tiny, 3 * 10**30 * tiny, tiny), (F(7, 18), F(1, 9), F(1, 2))
+    others = (F(3, 10), F(7, 15), F(7, 30)), (F(1, 10), F(2, 5), F(1, 2))
+    groups = Group(1, Table(rows), Listed(((0, 1),))), Group(2, Table(others), Listed(((0, 1),)))
+    examined(World(groups, seen=Data()), ask.ask_epsilon_at, F(1, 3))
+
+
 def test_eps_at_a_delta_that_is_reached_where_eps_is_large():
     share = F(1, 60000000001)
     rows = Table(
