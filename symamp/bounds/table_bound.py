@@ -139,7 +139,7 @@ class MaxOverRows(MaxOverSearchedPairs):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
         groups = self._others(level, n, limit, worst, limits)
-        every, report = self._every, self.progress or _no_progress
+        every, report, closer = self._every, self.progress or _no_progress, self.closer
         while groups:
             report(every - len(groups), every)
             if limits.is_spent():
@@ -157,8 +157,9 @@ class MaxOverRows(MaxOverSearchedPairs):
                 limit = tried.upper
             elif (n, limit) in self._left and self._left[n, limit][0] == level.double:
                 self._left[n, limit][1][:] = [pair for pair in self._left[n, limit][1] if pair not in group]
-            if self.closer is not None and groups:  # parameters of this one may suit some of the others better
-                left = set(self.closer(part, level, n, _ball(limit), [group[0] for group in groups], limits))
+            if closer is not None and groups:  # parameters of this one may suit some of the others better
+                left = set(closer(part, level, n, _ball(limit), [group[0] for group in groups], limits))
+                closer = closer if len(left) < len(groups) else None
                 groups = [group for group in groups if group[0] in left]
         report(every, every)
         return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
