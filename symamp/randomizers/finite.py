@@ -371,6 +371,9 @@ class FiniteMechanism(Mechanism):
         """The table as exact numbers, None if a parameter is free."""
         return self._numeric
 
+    def message_bits(self) -> sp.Expr:
+        return sp.log(len(self._messages), 2)
+
     def protocol(self) -> Protocol:
         """Values are the numbers of inputs, reports those of messages, in the order of ``inputs`` and ``messages``.
 

@@ -20,8 +20,8 @@ from symamp.sums.divergence import Settings
 
 _MOST_INPUTS, _MOST_LISTED = 64, 33
 """Up to so many inputs of a table a usual question takes seconds; the latter where they are listed for this bound."""
-_MOST_MESSAGES = 64
-"""Up to so many messages one evaluation takes seconds."""
+_MOST_MESSAGES, _MOST_ENTRIES = 1000, 64**3
+"""Up to so many messages one evaluation takes seconds; and up to so many messages of all pairs a usual question does."""
 _COMPOSED = 2.0
 """A combination of others takes more than the usual work."""
 _FEWEST = 8.0
@@ -72,8 +72,9 @@ def _share_of_usual(subject: Subject) -> float:
         return 0.0
     most = _MOST_INPUTS if found is subject else _MOST_LISTED
     is_composed = subject.mechanism is not None and subject.mechanism.is_composed
-    shares = (len(mechanism.inputs) / most) ** 2, len(mechanism.numeric.messages) / _MOST_MESSAGES
-    return max(*shares, _COMPOSED * is_composed)
+    inputs, messages = len(mechanism.inputs), len(mechanism.numeric.messages)
+    shares = (inputs / most) ** 2, messages / _MOST_MESSAGES, inputs**2 * messages / _MOST_ENTRIES
+    return max(shares) * (_COMPOSED if is_composed else 1.0)
 
 
 ALL_DATA_SETS = Bound(
