@@ -631,7 +631,7 @@ def bounds_by_moments(
     # Up to half of the square at which fourth moments outweigh second ones, they say how |M| falls.
     start = max(2.0 * main.s, min(_FAR_FROM, (6.0 / (3.0 + fourth)) ** 0.5) / spread)
     # Waves of huge values are known up to a frequency.
-    step = min(_FAR_STEP / spread, (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR)
+    step = min(_FAR_STEP / spread, 0.5 * start, (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR)
     if not step > 0.0:
         return nothing
     far = np.asarray(start + step * np.arange(_FAR + 1.0))
