@@ -46,6 +46,8 @@ _POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIB
 _DEAR_POINT, _POINT_OF_BOXES = 1e-3, 1.5e-2
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs. Boxes of pairs
 are fewer where they are less close, and then there are more levels."""
+_FEW_LEVELS = 4
+"""So few are no curve."""
 _FEW_USERS = 1_000
 """Up to so many users kernels take many frequencies, and the ends are apart by more, since data sets do not attain the
 bounds: values and curves are less close."""
@@ -207,8 +209,8 @@ class ShuffledRound(Round):
             return CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
         own = limits.part(FAR if far else NEAR)
-        # Levels end where the cheap bound hardly counts.
-        cheap = set(levels[-2:] if len(self._chosen) > 1 else ()) - {fmpq(1)}
+        # The levels of a curve end where the cheap bound hardly counts.
+        cheap = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
         found = descend(levels, lambda e: point(e, own, far=far or e in cheap), tolerance, own)
         if far or len(self._chosen) == 1 or not own.was_met:
             return found
