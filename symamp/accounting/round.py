@@ -210,8 +210,8 @@ class ShuffledRound(Round):
 
         own = limits.part(FAR if far else NEAR)
         # The levels of a curve end where the cheap bound hardly counts.
-        cheap = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
-        found = descend(levels, lambda e: point(e, own, far=far or e in cheap), tolerance, own)
+        ends = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
+        found = descend(levels, lambda e: point(e, own, far=far or e in ends), tolerance, own)
         if far or len(self._chosen) == 1 or not own.was_met:
             return found
         known, more = {p.level: p for p in found}, limits.part(CHEAP)

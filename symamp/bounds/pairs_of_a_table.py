@@ -49,7 +49,7 @@ _MOST, _CHUNK = 30_000_000, 500_000
 _NEAR, _BETWEEN, _FAR = 64, 40, 48
 """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
 _FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
-"""Where waves are taken from, and the cells there, in units of the tilted spread; the largest angle."""
+"""Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
 _DEPTH = 12.0
 """|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
 _NEAR_BY = 0.25, 0.15, 0.08
@@ -631,7 +631,11 @@ def bounds_by_moments(
     # Up to half of the square at which fourth moments outweigh second ones, they say how |M| falls.
     start = max(2.0 * main.s, min(_FAR_FROM, (6.0 / (3.0 + fourth)) ** 0.5) / spread)
     # Waves of huge values are known up to a frequency.
-    step = min(_FAR_STEP / spread, 0.5 * start, (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR)
+    step = min(
+        _FAR_STEP / spread,
+        0.5 * start,
+        (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR,
+    )
     if not step > 0.0:
         return nothing
     far = np.asarray(start + step * np.arange(_FAR + 1.0))
