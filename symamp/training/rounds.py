@@ -377,9 +377,9 @@ class Allocation(OneEpoch):
             eps = float(level.eps())
         t = self.steps
         fine = log_least < _RARE
-        if fine:  # what is much larger needs no such small error
-            log_least = max(log_least, self.rough_log(eps) - 2.0 * FAR_BELOW)
         if self.swapped:  # one line for all levels nearby: K is small where losses are large
+            if fine:  # what is much larger needs no such small error
+                log_least = max(log_least, self.rough_log(eps) - 2.0 * FAR_BELOW)
             return line_for(self.step, t, _shared(-eps, fine), log_least + log(t) - eps)
         return line_for(self.step, t, _shared(eps, fine), log_least + log(t))
 

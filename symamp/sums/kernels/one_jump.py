@@ -88,7 +88,7 @@ def parameters_of_jumps(law: Summand, n: int, k: float) -> Parameters | None:
         spread = above - np.log(places) + log(max(n * law.variance, 1e-300))
         chances = ((n - 1) * logs - tilts * rest)[:, None] - np.outer(tilts, excess)
         # What the others add beyond a place: the last one, and those before it, one after the other.
-        beyond = chances + [log_one + log(m + excess[0]), *tails[:-1]]
+        beyond = chances + np.append(log_one + log(m + excess[0]), tails[:-1])
         costs = np.logaddexp(spread, np.logaddexp.accumulate(beyond, axis=1))
         costs[np.outer(tilts, excess) < _STEEP] = np.inf
         two = 2.0 * log(n) + log(m + n) + 2.0 * log_one - log_jump
