@@ -19,7 +19,6 @@ from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
 from symamp.bounds.hypotheses import EVERYONE, Hypothesis
 from symamp.bounds.interval import BoxesEvidence, NoiseInterval
-from symamp.bounds.noise_table import shape_of
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
@@ -28,7 +27,15 @@ from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
-from symamp.certificates.mechanisms import Described, lists_others, of_budget, of_orbits, of_table, of_triples
+from symamp.certificates.mechanisms import (
+    Described,
+    lists_others,
+    of_budget,
+    of_noise,
+    of_orbits,
+    of_table,
+    of_triples,
+)
 from symamp.certificates.text import LIMIT, At, expression_text, fraction_text, integer_text
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.envelope import envelope
@@ -254,7 +261,9 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
     if methods == {"interval"}:
         (part,) = parts
         assert isinstance(part, NoiseInterval)
-        return Described({"kind": "laplace", "eps0": expression_text(shape_of(part.noise).rate)}, part.pair)
+        found = of_noise(part.noise)
+        assert found is not None
+        return found
     if methods and methods <= set(_OF_BUDGET):
         return of_budget(subject.local_ratio(), at)
     mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
@@ -308,7 +317,7 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     subject, n = question.subject, question.n
     evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
     method = known[0].part.method if known else None
-    if _is_of_laplace(known):
+    if _is_of_known_noise(known):
         return Above(at, bound, known)
     if method in _OF_DENSITIES:
         raise ArgumentError("certificate", Problem(f"an answer by {method} has none"), _instead(subject))
@@ -344,10 +353,10 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     return Above(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
-def _is_of_laplace(known: Sequence[Evidence]) -> bool:
-    """Return whether an evaluation is that of all pairs of an interval, for Laplace noise."""
+def _is_of_known_noise(known: Sequence[Evidence]) -> bool:
+    """Return whether an evaluation is that of all pairs of an interval, with noise that the verifier knows."""
     parts = [e.part for e in known if isinstance(e.details, BoxesEvidence)]
-    return any(isinstance(part, NoiseInterval) and shape_of(part.noise).has_exponential_tail for part in parts)
+    return any(isinstance(part, NoiseInterval) and of_noise(part.noise) is not None for part in parts)
 
 
 def _another(subject: Subject) -> str:
