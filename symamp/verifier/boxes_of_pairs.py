@@ -225,21 +225,25 @@ class _Stage:
         return sum(((p - self.e * q).max(arb(0)) for p, q in every), arb(0))
 
     def values(self, asked: Sequence[Box]) -> dict[Box, arb]:
-        """Return bounds on the divergences of the pairs of some boxes."""
+        """Return bounds on the divergences of the pairs of some boxes, where they are at most the claim."""
         cells = [{i: self.cell(k, i) for i in {box[k] for box in asked}} for k in (0, 1)]
         corners, levels = dict[Box, list[tuple[fmpq, fmpq]]](), dict[tuple[fmpq, fmpq], arb]()
         for box in asked:
             a0, a1, b0, b1 = self.place(box)
-            corners[box] = list(product((a0, a1), (b0, b1)))
+            corners[box] = list(product((a0, a1), (b1, b0)))  # the farthest first
             level = self.e * (1 - cells[1][box[1]][0]) / (1 + cells[0][box[0]][0])
             for corner in corners[box]:
                 levels[corner] = level.min(levels.get(corner, level))
-        found = {corner: self.corner(corner, level) for corner, level in levels.items()}
-        values = {}
+        found, values = dict[tuple[fmpq, fmpq], arb](), {}
         for box in asked:
             (up, left), (_, right) = cells[0][box[0]], cells[1][box[1]]
-            corner = _most([found[x] for x in corners[box]])
-            values[box] = (1 + up) * corner + left + self.e * right + self.outside
+            values[box] = rest = left + self.e * right + self.outside
+            for corner in corners[box]:
+                if not values[box] <= self.at.value:
+                    break  # the box stays open
+                if corner not in found:
+                    found[corner] = self.corner(corner, levels[corner])
+                values[box] = values[box].max((1 + up) * found[corner] + rest)
         return values
 
     def corner(self, pair: tuple[fmpq, fmpq], level: arb) -> arb:
