@@ -237,7 +237,7 @@ def test_unequal_parts_are_merged_to_a_bounded_number_of_atoms(monkeypatch):
 def test_merging_needs_ratios_above_zero(coarse):
     revealing = [[Fraction(1, 2), Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 3), Fraction(5, 12)]]
     with pytest.raises(sa.errors.ArgumentError, match="ratio of 0"):
-        sa.delta(sa.joint([table_of(t) for t in (revealing, *parts_of(0)[:2])]), n=10, eps="1/10")
+        sa.delta(sa.joint([table_of(t) for t in (revealing, *parts_of(0)[:2] * 2)]), n=10, eps="1/10")
 
 
 def test_only_pairs_that_differ_everywhere_are_compared_where_that_is_proved():

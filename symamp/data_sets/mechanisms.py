@@ -24,7 +24,9 @@ class MechanismSpace(DataSpace):
     """The data sets of one mechanism: pairs of a table, or one of each class that its description knows."""
 
     def __init__(self, mechanism: Mechanism, member: str = "") -> None:
-        self.mechanism, self.member, self.table = mechanism, member, mechanism.numeric
+        # A mixture of inputs of a combination is no product: its table is asked where it is small.
+        self.mechanism = mechanism.listed if mechanism.is_composed else mechanism
+        self.member, self.table = member, self.mechanism.numeric
         self.is_costly = self.table is not None and has_many_messages(self.table)
 
     @property

@@ -140,7 +140,7 @@ class Bracketing:
             return Answer(self.question, asked, ZERO, ZERO, exact, (), (), claimed, limits.was_met)
         # Between answers of one profile eps grows about as the root of log(1/delta) does.
         start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
-        hopeless = self._below.never_below(n, query.given)
+        hopeless = self._below.never_below(n, query.given) if self._ratio is sp.oo else None
         low, best = inf, hopeless
         if best is None:
             low, best = self._below.largest_root(n, log_delta, settings.until(_BELOW), start)
