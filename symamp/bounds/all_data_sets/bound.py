@@ -21,7 +21,7 @@ from symamp.sums.divergence import Settings
 _MOST_INPUTS, _MOST_LISTED = 64, 33
 """Up to so many inputs of a table a usual question takes seconds; the latter where they are listed for this bound."""
 _MOST_MESSAGES, _MOST_ENTRIES = 1000, 64**3
-"""Up to so many messages one evaluation takes seconds; and up to so many messages of all pairs a usual question does."""
+"""Up to so many messages one evaluation takes seconds; and a usual question up to so many of all pairs together."""
 _COMPOSED = 2.0
 """A combination of others takes more than the usual work."""
 _FEWEST = 8.0
