@@ -21,7 +21,7 @@ from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderError, VerificationError
 from symamp.formulas.order import compare, ordered
 from symamp.formulas.parameter import admissible_points
-from symamp.laws.density import Piece, SmoothLaw, finite_sandwich
+from symamp.laws.density import Laws, Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import exact_number
@@ -172,7 +172,7 @@ def _sides_of_law(noise: AdditiveNoise) -> tuple[Side, ...]:
 
 
 @lru_cache(maxsize=64)
-def cut_laws(noise: AdditiveNoise, smooth: float, ratio: float) -> tuple[SmoothLaw, SmoothLaw]:
+def cut_laws(noise: AdditiveNoise, smooth: float, ratio: float) -> Laws:
     """Return the lower law, with the tail at its mean, and the upper law, with its atom at infinity.
 
     Up to the ratio ``smooth`` there are pieces. Beyond, where frequencies would turn often over little mass, there
@@ -404,12 +404,15 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
     """
 
     _internal_names = (
-        "arcs blanket_laws cut cuts_tail exact_law general largest_kept_ratio ratio_at_cut sides spread survival tail "
-        "upper_law"
+        "arcs blanket_laws cut cuts_tail exact_law general held_inputs largest_kept_ratio laws pairs ratio_at_cut "
+        "sides spread survival tail upper_law"
     )
 
     name: str
     source: ClassVar[str]
+
+    held_inputs: ClassVar[tuple[str, ...]] = ("0", "1")
+    """Inputs that other users hold in the data sets that are tried."""
 
     @abstractmethod
     def arcs(self) -> tuple[Arc, ...]:
@@ -540,7 +543,7 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
         ratio = self.local_ratio()
         return far_ratio(self) if ratio is sp.oo else float(number(ratio)())
 
-    def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+    def blanket_laws(self, level: Level, n: int) -> Laws:
         """Return (lower, upper): laws between whose divergences that of the pair (0, 1) lies; the same one if exact.
 
         Unbounded ratios are cut where a message decides alone at this level and number of users.
@@ -557,6 +560,15 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
             return cut_laws(self, 1.0, 1.0)
         return cut_laws(self, _rounded(_SMOOTH_DEVIATIONS * self._deviation(n)), self.ratio_at_cut(level, n))
 
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the one pair that is worse than all others."""
+        return (("0", "1"),)
+
+    def laws(self, pair: tuple[str, str], level: Level, n: int, other: str | None = None) -> Laws:
+        """Return what ``blanket_laws`` does; where all others hold an end, one law twice, for bounds from below."""
+        lower, upper = self.blanket_laws(level, n)
+        return (lower, upper) if other is None else (_among(lower, other), _among(lower, other))
+
     def ratio_at_cut(self, level: Level, n: int) -> float:
         """Return the ratio from which on one message decides alone at this level and number of users."""
         e = min(1.0 + level.rough_minus_one(), _LARGEST_E)  # any cut will do
@@ -565,6 +577,12 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
 
     def _deviation(self, n: int) -> float:
         return sqrt(n * self.spread())
+
+
+@lru_cache(maxsize=64)
+def _among(law: SmoothLaw, other: str) -> SmoothLaw:
+    """Return the triple with R(0), or R(1), in place of A2."""
+    return law.among_first() if other == "0" else law.swapped().among_first().swapped()
 
 
 def _rounded(x: float) -> float:

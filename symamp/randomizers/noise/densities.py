@@ -31,8 +31,8 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.density import Piece, SmoothLaw
-from symamp.laws.law import Atom, Number, total
+from symamp.laws.density import Laws, Piece, SmoothLaw
+from symamp.laws.law import Atom, Level, Number, total
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import Holomorphic
@@ -307,9 +307,9 @@ class Densities(SubjectBase, ShownInLatex):
         return self
 
     @property
-    def held(self) -> Densities:
-        """The densities on inputs that other users hold in the data sets that are tried."""
-        return self
+    def held_inputs(self) -> tuple[str, ...]:
+        """Inputs that other users hold in the data sets that are tried."""
+        return self.inputs
 
     def fallback(self) -> tuple[Atom3, ...]:
         """Return (r0, r1, mass) of a law above those of all pairs of an interval; none where all inputs are listed."""
@@ -389,6 +389,11 @@ class Densities(SubjectBase, ShownInLatex):
         Raises UnknownInputError for inputs that the mechanism does not have.
         """
         return _law(self, (self._place(pair[0]), self._place(pair[1])), None if other is None else self._place(other))
+
+    def laws(self, pair: tuple[str, str], level: Level, n: int, other: str | None = None) -> Laws:
+        """Return one law twice, whatever the level."""
+        law = self.law(pair, other)
+        return law, law
 
     def _compare(self, x: sp.Symbol, y: sp.Symbol, inside: tuple[sp.Expr, ...]) -> None:
         """Raise VerificationError unless what was resolved agrees in balls with the formula as it was written."""

@@ -13,7 +13,7 @@ from flint import arb
 
 from symamp.decompositions.to_law import number
 from symamp.formulas.parameter import Parameter, Value
-from symamp.laws.density import SmoothLaw
+from symamp.laws.density import Laws, SmoothLaw
 from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y
@@ -109,7 +109,7 @@ class DiscreteGaussian(AdditiveNoise):
     def _far(self) -> int:
         return int(self["B"]) + ceil(_KEPT_RATIO_DEVIATIONS * float(self["sigma"]) + 1.0)
 
-    def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+    def blanket_laws(self, level: Level, n: int) -> Laws:
         """Return (lower, upper), cut where one message decides alone, as for all noise."""
         reached = self.ratio_at_cut(level, n)
         size, sigma = int(self["B"]), float(self["sigma"])
@@ -159,7 +159,7 @@ def _tail(noise: DiscreteGaussian, first: int, precision: int) -> arb:
 
 
 @lru_cache(maxsize=64)
-def _laws(noise: DiscreteGaussian, last: int) -> tuple[SmoothLaw, SmoothLaw]:
+def _laws(noise: DiscreteGaussian, last: int) -> Laws:
     """Return (lower, upper): the messages from ``last`` on at their mean, or as one atom with a singular part.
 
     Guarantee
