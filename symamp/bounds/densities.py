@@ -312,44 +312,11 @@ FALLBACK = Bound(
 TABLE_ABOVE = "Theorems E and G of a table above the densities (docs/proofs/dominating_table.md)"
 
 
-@dataclass(frozen=True)
-class AboveDensities(PairBoundDefaults):
+class AboveDensities(PairOfInputs):
     """A part of a bound for a table of rounded numbers, with what the rounding may have taken away."""
 
-    part: PairOfInputs
-    method: str
-    proof_status: ProofStatus = ProofStatus.PROVED
-    source: str = TABLE_ABOVE
-
+    source = TABLE_ABOVE
     rounded: ClassVar[sp.Rational] = ROUNDED
-
-    @property
-    def fixed_background(self) -> tuple[Reduction, ...]:
-        """The data sets of the table."""
-        return self.part.fixed_background
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """The ordered pair of inputs (x0, x1) that is compared."""
-        return self.part.pair
-
-    @property
-    def estimate_error(self) -> float:
-        """The relative distance of estimates from certified values."""
-        return self.part.estimate_error
-
-    @property
-    def signature(self) -> Hashable:
-        """That of the table."""
-        return self.method, self.part.signature
-
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return self.part.log_estimate(level, n, settings)
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        return self.part.root(n, log_delta, settings, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of the pair, whatever the other users hold.
@@ -359,30 +326,43 @@ class AboveDensities(PairBoundDefaults):
         The upper end is at least the divergence for this pair and every data set of the others.
         Proof: docs/proofs/dominating_table.md.
         """
-        found = self.part.enclose(level, n, settings)
+        found = super().enclose(level, n, settings)
         with at_precision(found.precision):
             lost = (1 + level.exponential()) * n / int(self.rounded.q)
             upper = (found.upper + lost).min(arb(1))
         return replace(found, lower=arb(0), upper=upper)
 
 
-def _over_tables(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Bound:
+class DensityEnvelope(AboveDensities, EnvelopePairBound):
+    """The envelope of a pair of inputs in the table."""
+
+    method = "density_envelope"
+
+
+class DensityDataSets(AboveDensities, AllDataSetsPairBound):
+    """All data sets of a pair of inputs in the table."""
+
+    method = "density_data_sets"
+
+
+def _over_tables(part: type[AboveDensities], summary: str, rank: int) -> Bound:
     def bound(subject: Subject) -> MaxOverPairs:
         assert subject.densities is not None
-        table = dominating_table(subject.densities)
-        return MaxOverPairs.of(AboveDensities(part(triples), name) for triples in pairs_of_inputs(table))
+        return MaxOverPairs.of(map(part, pairs_of_inputs(dominating_table(subject.densities))))
 
     hypotheses = (*SHUFFLED, LISTED_DENSITIES, FINITE_BUDGET)
     return Bound(
-        name, ProofStatus.PROVED, TABLE_ABOVE, summary, "dominating_table", hypotheses, bound, rank, _has_many_pairs
+        part.method,
+        ProofStatus.PROVED,
+        TABLE_ABOVE,
+        summary,
+        "dominating_table",
+        hypotheses,
+        bound,
+        rank,
+        lambda subject: subject.densities is not None and len(subject.densities.inputs) > _MOST_INPUTS,
     )
 
 
-def _has_many_pairs(subject: Subject) -> bool:
-    return subject.densities is not None and len(subject.densities.inputs) > _MOST_INPUTS
-
-
-DENSITY_ENVELOPE = _over_tables(
-    "density_envelope", EnvelopePairBound, "a law above those of all inputs, for densities", 1
-)
-DENSITY_DATA_SETS = _over_tables("density_data_sets", AllDataSetsPairBound, "all data sets at once, for densities", 3)
+DENSITY_ENVELOPE = _over_tables(DensityEnvelope, "a law above those of all inputs, for densities", 1)
+DENSITY_DATA_SETS = _over_tables(DensityDataSets, "all data sets at once, for densities", 3)
