@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 from flint import arb
-from sympy.core.relational import Relational
 
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, Problem, SymampError
@@ -22,8 +21,7 @@ from symamp.formulas.order import is_zero, sign
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import Y
-from symamp.randomizers.noise.densities import values_between
-from symamp.randomizers.noise.density import formula_range, resolved
+from symamp.randomizers.noise.density import changes, formula_range, resolved, values_between
 
 _BITS = 128  # of all balls here
 _MOST_BOXES = 3_000  # in which a sign is looked for
@@ -69,7 +67,7 @@ def strips(
     """
     (a, b), (low, high) = inputs, messages
     found = [low, (low + high) / 2, high]
-    for line in (e for f in formulas for e in _lines(f)):
+    for line in (line for f in formulas for e in changes(f) for line in _line(e)):
         if not any(is_zero(line - other) for other in found):
             found.append(line)
     cuts = [a, (a + b) / 2, b]
@@ -105,19 +103,8 @@ def _sorted(values: Iterable[sp.Expr], at: dict[sp.Symbol, sp.Expr]) -> list[sp.
     return sorted(values, key=cmp_to_key(order))
 
 
-def _lines(formula: sp.Expr) -> Iterator[sp.Expr]:
-    """Yield the messages, as functions of the input, at which a case may change."""
-    for e in sp.preorder_traversal(formula):
-        if isinstance(e, sp.Abs):
-            yield from _line(e.args[0])
-        elif isinstance(e, sp.Max | sp.Min):
-            for one, other in combinations(e.args, 2):
-                yield from _line(one - other)
-        elif isinstance(e, Relational):
-            yield from _line(e.lhs - e.rhs)
-
-
 def _line(e: sp.Expr) -> Iterator[sp.Expr]:
+    """Yield the message, as a function of the input, at which a formula is 0."""
     along, across = normal(sp.diff(e, Y)), normal(sp.diff(e, X))
     if along == across == 0:
         return
