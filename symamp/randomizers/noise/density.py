@@ -97,15 +97,17 @@ def resolved(formula: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) ->
     return formula.func(*(resolved(a, inside) for a in formula.args)) if formula.args else formula
 
 
-def changes(formula: sp.Expr) -> Iterator[sp.Expr]:
+def changes(formula: sp.Basic) -> Iterator[sp.Expr]:
     """Yield formulas at whose zeros a case of the formula may change."""
-    for e in sp.preorder_traversal(formula):
-        if isinstance(e, sp.Abs):
-            yield e.args[0]
-        elif isinstance(e, sp.Max | sp.Min):
-            yield from (a - b for a, b in combinations(e.args, 2))
-        elif isinstance(e, Relational):
-            yield e.lhs - e.rhs
+    if isinstance(formula, Relational):
+        yield formula.lhs - formula.rhs
+        return
+    if isinstance(formula, sp.Abs):
+        yield formula.args[0]
+    elif isinstance(formula, sp.Max | sp.Min):
+        yield from (a - b for a, b in combinations(formula.args, 2))
+    for part in formula.args:
+        yield from changes(part)
 
 
 def _root(argument: sp.Expr) -> Iterator[sp.Expr]:
