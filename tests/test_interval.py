@@ -545,7 +545,7 @@ def test_verified_claims_are_above_data_sets_inside_of_the_interval(name, below,
 
 def test_densities_that_the_verifier_knows():
     own = sa.DensityMechanism(sp.exp(-FAR) / (1 + sp.exp(-FAR)) ** 2, X, Y)
-    known = [own, sa.Gaussian(sigma=sp.sqrt(2)), sa.ClippedLaplace(eps0=sp.log(3)), NOISES["own"][0], TwoRates()]
+    known = [own, sa.Gaussian(sigma=sp.sqrt(2)), sa.ClippedLaplace(eps0=sp.log(3)), NOISES["own"][0], Kinked()]
     assert [found and found.data for found in map(of_noise, known)] == [
         {"kind": "logistic", "eps0": "1"},
         {"kind": "gaussian", "sigma": "sqrt(2)"},
