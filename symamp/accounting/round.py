@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,9 +20,11 @@ from symamp.accounting.curves import (
 )
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.densities import SmoothPairBound
+from symamp.bounds.interval import NoiseInterval
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.search import CandidateBounds
-from symamp.data_sets.search import DataSetSearch
+from symamp.bounds.search import CandidateBounds, OnlyBound
+from symamp.data_sets.search import DataSetSearch, Repeated
+from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError
@@ -33,8 +35,8 @@ from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
-from symamp.settings.participation import Repeatable
 from symamp.settings.question import Query, Question
+from symamp.settings.rounds import COVERED, OF_GROUPS
 from symamp.sums.divergence import Settings
 
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
@@ -42,8 +44,11 @@ from symamp.sums.divergence import Settings
 # What is tuned: the width of a curve against the time of its points, all relative. Every width gives a bound.
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
 _POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIBLE) for x in (1e-5, 1e-4))
-_DEAR_POINT = 1e-3
-"""How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
+_DEAR_POINT, _POINT_OF_BOXES = 1e-3, 1.5e-2
+"""How close the values of a round are taken: their width must stay below what a cell of the grid costs. Boxes of pairs
+are fewer where they are less close, and then there are more levels."""
+_FEW_LEVELS = 4
+"""So few are no curve."""
 _FEW_USERS = 1_000
 """Up to so many users kernels take many frequencies, and the ends are apart by more, since data sets do not attain the
 bounds: values and curves are less close."""
@@ -58,6 +63,10 @@ _PAYS = 0.1
 """What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
 _SHARPER_BELOW = 12.0
 """How much closer the lower end is taken where points of the upper one are dear. A rule of thumb."""
+_INSIDE = 0.9
+"""How near to the largest loss data sets are compared: beyond it all are alike."""
+_TEST_BITS = 128
+"""Bits of the chances of tests."""
 _LEAST_VARIATION = 1e-100
 """Grids are in units of the deviation: where no two messages differ, or by less than this, it stands in."""
 
@@ -77,6 +86,11 @@ class Round:
     def text(self) -> str:
         """What the round is, in words."""
         raise NotImplementedError
+
+    @property
+    def covered(self) -> str:
+        """What may depend on the outputs of earlier rounds."""
+        return COVERED
 
     @property
     def ratio(self) -> sp.Expr | None:
@@ -128,7 +142,7 @@ class Round:
         """Return estimates of what ``above`` bounds: in floats, where they are quicker than bounds."""
         return self.above(levels, limits=Limits())
 
-    def below(self, eps: float) -> tuple[Repeatable, int] | None:
+    def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
         return None
 
@@ -147,12 +161,18 @@ class ShuffledRound(Round):
     def text(self) -> str:
         """The mechanism and n."""
         method = "" if self.question.method is None else f", {self.question.method}"
-        return f"{self.question.subject!r}, n = {self.question.n:,}{method}"
+        victim = "" if self.question.victim is None else f", victim in group {self.question.victim}"
+        return f"{self.question.subject!r}, n = {self.question.n:,}{method}{victim}"
+
+    @property
+    def covered(self) -> str:
+        """What may depend on the outputs of earlier rounds."""
+        return OF_GROUPS if self.question.victims else COVERED
 
     @property
     def ratio(self) -> sp.Expr | None:
         """The largest ratio between inputs that are compared; None without a limit."""
-        ratio: sp.Expr = self.question.subject.compared_ratio()
+        ratio = self.question.compared_ratio()
         return None if ratio is sp.oo else ratio
 
     @cached_property
@@ -195,7 +215,7 @@ class ShuffledRound(Round):
         ---------
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/interval.md,
-        docs/proofs/kernel_sandwich.md.
+        docs/proofs/users_who_differ.md, docs/proofs/kernel_sandwich.md.
         """
         levels, tolerance = tuple(levels), self.accuracy.gap
 
@@ -205,7 +225,9 @@ class ShuffledRound(Round):
             return CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
         own = limits.part(FAR if far else NEAR)
-        found = descend(levels, lambda e: point(e, own, far=far), tolerance, own)
+        # The levels of a curve end where the cheap bound hardly counts.
+        ends = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
+        found = descend(levels, lambda e: point(e, own, far=far or e in ends), tolerance, own)
         if far or len(self._chosen) == 1 or not own.was_met:
             return found
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
@@ -234,19 +256,21 @@ class ShuffledRound(Round):
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
             dear = part.estimate_error > 0.0
-            settings = replace(accuracy, gap=_DEAR_POINT if dear else accuracy.gap).under(limits)
+            own = _POINT_OF_BOXES if isinstance(part, NoiseInterval) else _DEAR_POINT if dear else accuracy.gap
+            settings = replace(accuracy, gap=own).under(limits)
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, settings, None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
         self._known[level, far] = best, limits.spent
         return self._known[level, far]
 
-    def below(self, eps: float) -> tuple[Repeatable, int] | None:
+    def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
 
         For noise with a density it is that of a finite post-processing: messages are told apart by cells only.
         """
-        found = self._data_sets.repeatable(Level.of_float(eps), self.question.n, _search())
+        level = Level.of_float(min(eps, _INSIDE * self.budget))
+        found = self._data_sets.repeatable(level, self.question.n, _search())
         return None if found is None else (found, self.question.n)
 
     def alone(self, query: Query) -> Answer | None:
@@ -264,7 +288,7 @@ class ShuffledRound(Round):
 
     @cached_property
     def _data_sets(self) -> DataSetSearch:
-        return DataSetSearch(self.question.subject)
+        return DataSetSearch(self.question.victims or self.question.subject)
 
     @property
     def _chosen(self) -> tuple[tuple[MaxOverPairs, PairBound], ...]:
@@ -277,8 +301,11 @@ class ShuffledRound(Round):
         Before it stands a dear one where that pays: the least of both bounds at each level is a bound. And by how much
         the logarithm of delta is larger there than that of the data sets that are the worst.
         """
-        ladder, n = CandidateBounds(self.question.subject, self.question.method), self.question.n
-        settings = _search()
+        victims, n, settings = self.question.victims, self.question.n, _search()
+        if victims:  # whoever it is, of all groups that are asked about
+            ladder: CandidateBounds = OnlyBound(MaxOverPairs.of(p for v in victims for p in v.bound.parts))
+        else:
+            ladder = CandidateBounds(self.question.subject, self.question.method)
         deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n, settings)[0])
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n, settings)
@@ -308,8 +335,10 @@ def level_at(e: fmpq) -> Level:
     return Level(lambda: arb(e - 1).log1p(), lambda: f"log({e})", e)
 
 
-def is_symmetric(found: Repeatable) -> bool:
-    """Return whether both orders of the data sets have the same law."""
+def is_symmetric(found: Repeated) -> bool:
+    """Return whether both orders of the data sets have the same law; of users who differ it is not looked for."""
+    if isinstance(found, DataOfPositions | StepSums):
+        return False
     reduction = found if isinstance(found, Reduction) else found.taking.itself
     rational = reduction.law.rational
     if rational is not None:
@@ -319,7 +348,7 @@ def is_symmetric(found: Repeatable) -> bool:
 
 
 def points_of(
-    found: Repeatable,
+    found: Repeated,
     n: int,
     levels: Iterable[fmpq],
     top: fmpq | None,
@@ -334,6 +363,8 @@ def points_of(
     ``estimated`` ones are estimates in floats, and enclose nothing.
     """
     levels, orders = tuple(levels), [found]
+    if isinstance(found, StepSums) and not estimated:
+        return CurvePoints.of_tests(_tests(found, levels, bits))
     if not is_symmetric(found):
         orders.append(found.swapped())
     parts = [(order, limits.part(BELOW / len(orders))) for order in orders]
@@ -342,7 +373,17 @@ def points_of(
     return CurvePoints(points, None if top is None else 1 / top, top)
 
 
-def evidence_below(found: Repeatable, level: Level, n: int) -> Evidence:
+def _tests(found: StepSums, levels: tuple[fmpq, ...], bits: int) -> Iterator[tuple[fmpq, fmpq]]:
+    """Yield (p, q): a set of views has at least the chance p in the first data set, and at most q in the second."""
+    for order in (found, found.swapped()):
+        for low, high in order.chances([level_at(e) for e in levels]):
+            with at_precision(_TEST_BITS):
+                p, q = (Dyadic.of(x).fraction for x in ((low * 1).lower(), (high * 1).upper()))
+            if p > fmpq(1, 1 << bits) and q < 1:  # the complement tells as much in the other order
+                yield (p, q) if order is found else (1 - q, 1 - p)
+
+
+def evidence_below(found: Repeated, level: Level, n: int) -> Evidence:
     """Return the evaluation of a data set of n users at a level."""
     return Evidence.of(found, level, found.enclose(level, n, _settings(n)))
 
@@ -352,7 +393,7 @@ def _settings(n: int) -> Settings:
 
 
 def _descended(
-    order: Repeatable, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits, estimated: bool
+    order: Repeated, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits, estimated: bool
 ) -> tuple[CurvePoint, ...]:
     settings = _settings(n).under(limits)
 
@@ -502,7 +543,7 @@ class SampledRound(Round):
         """Return points of the unsampled round, seen through the sampling."""
         return tuple(CurvePoint(1 + self.rate * (p.level - 1), fmpq(0), self.rate * p.high) for p in inner)
 
-    def below(self, eps: float) -> tuple[Repeatable, int] | None:
+    def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return the data set of the unsampled round, seen through the sampling, and n.
 
         All others hold x*: who is drawn instead of the first person holds it, too. So the first of the n messages is
