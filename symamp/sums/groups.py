@@ -56,40 +56,23 @@ def constant(value: arb) -> BallGparv:
 
 
 @dataclass(frozen=True)
-class PoissonPower(Transform):
+class PoissonPower(Power):
     """A Poisson number of copies of one G, of mean n: n summands, each of a Poisson number of copies of mean 1."""
-
-    one: Power
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        """The number of summands."""
-        return self.one.n
-
-    @property
-    def largest(self) -> float:
-        """The largest value of G."""
-        return self.one.largest
-
-    @property
-    def moments(self) -> tuple[float, float]:
-        """The mean of S, and its variance."""
-        return self.one.moments
 
     @property
     def supremum(self) -> float:
         """The largest value of S."""
-        return inf if self.one.g.is_positive else 0.0
+        return inf if self.g.is_positive else 0.0
 
     def cumulants(self, theta: float) -> Cumulants:
         """Return K = M - 1 and its derivatives, M that of G."""
-        k = self.one.cumulants(theta)
+        k = super().cumulants(theta)
         k0 = min(k.k0, _LARGEST_LOG)
         return Cumulants(expm1(k0), exp(k0) * k.k1, exp(k0) * (k.k2 + k.k1**2))
 
-    def tilted(self, theta: float) -> TiltedPoisson:
+    def tilted(self, theta: float) -> TiltedPoisson:  # type: ignore[override]
         """Return S under a tilt: again a Poisson number of copies, of the tilted law."""
-        return TiltedPoisson(self.n, theta, self.cumulants(theta), TiltedLaw.of(self.one.g, 1, theta))
+        return TiltedPoisson(self.n, theta, self.cumulants(theta), TiltedLaw.of(self.g, 1, theta))
 
 
 @dataclass(frozen=True)
@@ -129,15 +112,22 @@ class TiltedPoisson(TiltedFloats):
 
 @dataclass(frozen=True)
 class Product(Transform):
-    """A sum of independent sums, whose values are in one unit."""
+    """A sum of independent sums, whose values are in one unit; to it a ``shift`` is added."""
 
-    parts: tuple[Power | PoissonPower, ...]
+    parts: tuple[Power, ...]
+    shift: float = 0.0
 
     @staticmethod
     def of_groups(groups: Sequence[Group]) -> Product:
         """Return the sum over all users of all groups."""
-        powers = [(Power(nearest_doubles(g.source).unscaled, g.count), g.poisson) for g in groups]
-        return Product(tuple(PoissonPower(x) if poisson else x for x, poisson in powers))
+        parts, shift = list[Power](), 0.0
+        for group in groups:
+            one = (PoissonPower if group.poisson else Power)(nearest_doubles(group.source).unscaled, group.count)
+            if one.g.masses.tolist() == [1.0] and not group.poisson:
+                shift += one.supremum
+            else:
+                parts.append(one)
+        return Product(tuple(parts), shift)
 
     @cached_property
     def n(self) -> int:  # type: ignore[override]
@@ -147,28 +137,29 @@ class Product(Transform):
     @property
     def largest(self) -> float:
         """The largest value of a summand."""
-        return max(x.largest for x in self.parts)
+        return max(self.shift, *(x.largest for x in self.parts))
 
     @property
     def moments(self) -> tuple[float, float]:
         """The mean of S, and the sum of the squares of its summands in the mean."""
         means, squares = zip(*(x.moments for x in self.parts), strict=True)
-        return sum(means), sum(squares)
+        return self.shift + sum(means), sum(squares)
 
     @property
     def supremum(self) -> float:
         """The largest value of S, as far as doubles tell."""
-        return fsum(x.supremum for x in self.parts)
+        return self.shift + fsum(x.supremum for x in self.parts)
 
     def cumulants(self, theta: float) -> Cumulants:
         """Return the averages over summands."""
         rows = np.array([(c.k0, c.k1, c.k2) for c in (x.cumulants(theta) for x in self.parts)])
-        return Cumulants(*(float(x) / self.n for x in self.counts @ rows))
+        k0, k1, k2 = (float(x) for x in self.counts @ rows)
+        return Cumulants((k0 + theta * self.shift) / self.n, (k1 + self.shift) / self.n, k2 / self.n)
 
     def tilted(self, theta: float) -> TiltedProduct:
         """Return the sum under a tilt."""
         parts = tuple(x.tilted(theta) for x in self.parts)
-        return TiltedProduct(self.n, theta, self.cumulants(theta), parts, self.counts)
+        return TiltedProduct(self.n, theta, self.cumulants(theta), parts, self.counts, self.shift)
 
     @cached_property
     def counts(self) -> Floats:
@@ -185,32 +176,32 @@ class TiltedProduct(TiltedFloats):
     cumulants: Cumulants
     parts: tuple[TiltedFloats, ...]
     counts: Floats
+    shift: float
 
     def _mean(self, of_parts: Iterable[Any]) -> Any:
         return sum(c * x for c, x in zip(self.counts, of_parts, strict=True)) / self.n
 
     @property
     def log_null(self) -> float:
-        """The average of that of the parts."""
-        return float(self._mean(t.log_null for t in self.parts))
+        """The average of that of the parts: what is shifted is not 0 where all of them are."""
+        return -inf if self.shift else float(self._mean(t.log_null for t in self.parts))
 
     def log_mgf(self, tilts: Floats) -> Floats:
         """Return the average of K at an array of tilts >= 0."""
-        return np.asarray(self._mean(t.log_mgf(tilts) for t in self.parts))
+        return np.asarray(self._mean(t.log_mgf(tilts) for t in self.parts) + tilts * (self.shift / self.n))
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
         """Return the averages of (log |phi(u)|, arg phi(u))."""
         both = [t.log_phi(u) for t in self.parts]
-        return self._mean(x for x, _ in both), self._mean(x for _, x in both)
+        return self._mean(x for x, _ in both), self._mean(x for _, x in both) + u * (self.shift / self.n)
 
     def decays(self, middle: Floats, half: Floats) -> Floats:
         """Return the products of what the parts give for each block."""
         return np.asarray(reduce(np.multiply, (t.decays(middle, half) for t in self.parts)))
 
 
-def _searched(groups: Sequence[Group], settings: Settings, payoff: type[TwoSided] = Kernel) -> FloatSum:
+def _searched(product: Product, settings: Settings, payoff: type[TwoSided] = Kernel) -> FloatSum:
     """Return the estimate of E[f(S)] with its plan."""
-    product = Product.of_groups(groups)
     if not product.supremum > 0.0:
         raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
     with np.errstate(all="ignore"):
@@ -219,7 +210,7 @@ def _searched(groups: Sequence[Group], settings: Settings, payoff: type[TwoSided
     if not np.isfinite((k.k0, k.k2)).all():
         raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
     found = two_sided_sum(product, settings.gap, settings.most_frequencies, payoff, theta)
-    values = sum(len((x.one if isinstance(x, PoissonPower) else x).g.values) for x in product.parts)
+    values = sum(len(x.g.values) for x in product.parts)
     settings.limits.charge(KERNEL_PLAN.of(values * found.plan.blocks.evaluations))
     return found
 
@@ -248,7 +239,7 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
         if not any(v > 0 for b in balls for v in b.values) or _largest(present, balls) <= 0:
             most = total([g.count * positive_part(b) for g, b in zip(present, balls, strict=True)])
             return Enclosure(arb(0), most.min(_largest(present, balls).max(arb(0))), "no positive value", bits)
-        if _outcomes(present, balls) <= _ENUMERATE:
+        if _outcomes((g.count, len(b.values), g.poisson) for g, b in zip(present, balls, strict=True)) <= _ENUMERATE:
             value = _enumerated(present, balls)
             return Enclosure(value, value, "enumeration", bits)
     return enclose_payoff(present, Kernel, settings)
@@ -267,7 +258,7 @@ def enclose_payoff(groups: Sequence[Group], payoff: type[TwoSided], settings: Se
     within the range of doubles.
     """
     settings = settings or Settings()
-    plan = _searched(groups, settings, payoff).plan
+    plan = _searched(Product.of_groups(groups), settings, payoff).plan
     bits = starting_precision(sum(g.count for g in groups), settings.gap)
     found = settled(lambda bits: _sum(groups, payoff, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
     if found is None or not (found.lower.is_finite() and found.upper.is_finite()):
@@ -284,14 +275,15 @@ def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = Non
     """
     settings = settings or Settings()
     present = [g for g in groups if g.count > 0]
-    with at_precision(128):
-        balls = [g.source() for g in present]
-        if not _largest(present, balls) > 0:
-            return -inf
-        if _outcomes(present, balls) <= _ENUMERATE:
-            return _log(_enumerated(present, balls))
+    product = Product.of_groups(present)
+    if not product.supremum > 0.0:
+        return -inf
+    if _outcomes((x.n, len(x.g.values), isinstance(x, PoissonPower)) for x in product.parts) <= _ENUMERATE:
+        with at_precision(128):
+            value = _enumerated(present, [g.source() for g in present]).mid()
+            return float(value.log()) if value > 0 else -inf
     try:
-        found = _searched(present, settings)
+        found = _searched(product, settings)
     except PrecisionError:  # out of the range of doubles
         return -inf
     return found.log_value if found.lower > 0.0 else None
@@ -308,10 +300,6 @@ def approximate_log_groups(groups: Sequence[Group]) -> float:
     return value if value == value else -inf
 
 
-def _log(x: arb) -> float:
-    return float(x.mid().log()) if x.mid() > 0 else -inf
-
-
 def _largest(groups: Sequence[Group], balls: Sequence[BallGparv]) -> arb:
     """Return the largest value of S, infinite where a number of users has no limit."""
     result = arb(0)
@@ -322,11 +310,11 @@ def _largest(groups: Sequence[Group], balls: Sequence[BallGparv]) -> arb:
     return result
 
 
-def _outcomes(groups: Sequence[Group], balls: Sequence[BallGparv]) -> int:
+def _outcomes(laws: Iterable[tuple[int, int, bool]]) -> int:
+    """Return about how many outcomes there are, by numbers of users and values; more than are enumerated for many."""
     result = 1
-    for group, ball in zip(groups, balls, strict=True):
-        is_short = group.count < _ENUMERATE and not group.poisson
-        result *= comb(group.count + len(ball.values), len(ball.values)) if is_short else _ENUMERATE + 1
+    for users, values, poisson in laws:
+        result *= comb(users + values, values) if users < _ENUMERATE and not poisson else _ENUMERATE + 1
         if result > _ENUMERATE:
             break
     return result
@@ -393,35 +381,42 @@ class TiltedPoissonBalls(TiltedBalls):
 
 @dataclass(frozen=True)
 class TiltedGroups(Tilted):
-    """The sum over all users of all groups under one tilt."""
+    """The sum over all users of all groups under one tilt, to which a ``shift`` is added."""
 
     theta: arb
     null_n: arb
     groups: tuple[TiltedBalls, ...]
+    shift: arb
 
     @staticmethod
     def of(groups: Sequence[Group], tilt: float) -> TiltedGroups:
         """Tilt the laws of groups by the double ``tilt``, an exact number."""
-        kinds = [TiltedPoissonBalls if g.poisson else TiltedBalls for g in groups]
-        found = tuple(kind.of(g.source(), g.count, tilt) for kind, g in zip(kinds, groups, strict=True))
-        return TiltedGroups(arb(tilt), _product(t.null_n for t in found), found)
+        found, shift = list[TiltedBalls](), arb(0)
+        for group in groups:
+            g = group.source()
+            if g.masses == (1,) and not group.poisson:
+                shift += group.count * g.values[0]
+            else:
+                found.append((TiltedPoissonBalls if group.poisson else TiltedBalls).of(g, group.count, tilt))
+        null = _product(t.null_n for t in found) if shift.is_zero() else arb(0)
+        return TiltedGroups(arb(tilt), null, tuple(found), shift)
 
     @property
     def scale(self) -> arb:
         """M(theta), the product over all users."""
-        return _product(t.scale for t in self.groups)
+        return _product(t.scale for t in self.groups) * (self.theta * self.shift).exp()
 
     def powers(self, step: arb, first: int, last: int) -> Iterator[acb]:
         """Yield the characteristic function of the sum, less ``null_n``, at the frequencies j step."""
-        for row in zip(*(t.powers(step, first, last) for t in self.groups), strict=True):
-            result = acb(1)
+        for j, row in enumerate(zip(*(t.powers(step, first, last) for t in self.groups), strict=True), first):
+            result = acb(1) if self.shift.is_zero() else acb(0, step * j * self.shift).exp()
             for t, factor in zip(self.groups, row, strict=True):
                 result *= factor + t.null_n
             yield result - self.null_n
 
     def growth(self, tilt: arb) -> arb:
         """Return M(tilt)/M(theta)."""
-        return _product(t.growth(tilt) for t in self.groups)
+        return _product(t.growth(tilt) for t in self.groups) * ((tilt - self.theta) * self.shift).exp()
 
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
         """Return the products of what the groups give for each block."""
@@ -434,7 +429,7 @@ def _sum(groups: Sequence[Group], payoff: type[TwoSided], plan: Plan, bits: int)
     tilted, (lower, upper) = whole.groups, tilted_sum(whole, plan, payoff)
     if payoff is Kernel:
         mean = total([t.n * total([v * p for v, p in zip(t.g.values, t.g.masses, strict=True)]) for t in tilted])
-        alone = total([t.n * positive_part(t.g) for t in tilted])
+        mean, alone = mean + whole.shift, total([t.n * positive_part(t.g) for t in tilted]) + whole.shift.max(arb(0))
         lower = lower.max(mean) if lower.is_finite() else mean.max(arb(0))
         upper = upper.min(alone) if upper.is_finite() else alone
     return Enclosure(lower, upper, "compact kernel, groups", bits, plan)
