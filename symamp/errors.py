@@ -23,6 +23,7 @@ _PARTS = 1000  # of a formula that is printed
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
+_Made = TypeVar("_Made")
 
 
 class Problem(str):
@@ -174,12 +175,18 @@ did you mean delta?
         places = ", ".join(p.name for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
         accepted = places + ", and " * bool(places and names) + f"by name {', '.join(names)}" * bool(names)
         unknown = [name for name in named if name not in signature(function).parameters]
-        meant = [near for name in unknown for near in get_close_matches(name, names, 1, 0.7)]
+        meant = [near for name in unknown for near in get_close_matches(name, [p.name for p in taken], 1, 0.7)]
         asked = f"; did you mean {meant[0]}?" if meant else ""
         called = function.__qualname__.removesuffix(".__init__")
         raise CallError(called, Problem(wrong), f"it takes {accepted or 'nothing'}{asked}")
 
     return checked
+
+
+def checked_class(made: type[_Made]) -> type[_Made]:
+    """Return the class, which raises CallError where it is made of arguments that do not fit."""
+    made.__init__ = checked_call(made.__init__)  # type: ignore[method-assign]
+    return made
 
 
 class ContradictionError(RuntimeError):

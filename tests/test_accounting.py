@@ -244,6 +244,12 @@ def test_dp_accounting_composes_the_round():
     assert direct.lower <= accountant.get_epsilon(1e-8) <= direct.upper * 1.003
 
 
+def test_dp_accounting_knows_reports_that_tell_all():
+    pytest.importorskip("dp_accounting")
+    alone = sa.profile(sa.FiniteMechanism([[1, 0], [0, 1]]), n=1)
+    assert alone.to_dp_accounting().get_delta_for_epsilon(2.0) == 1.0
+
+
 def test_an_accountant_mixes_shuffled_rounds_with_other_events():
     dp = pytest.importorskip("dp_accounting")
     accountant = sa.pld_accountant(1e-3)

@@ -493,6 +493,11 @@ def test_the_lower_pair_has_no_negative_mass(seed):
         assert pair.divergence(e) <= truth(e)
 
 
+def test_outputs_that_tell_everything():
+    told = sa.profile(sa.FiniteMechanism([[0, 1], [1, 0]]), n=4).rounds(2)
+    assert told.delta("log(2)").lower == told.delta("log(2)").upper == 1
+
+
 def test_rounds_whose_losses_are_infinite_but_for_hardly_any():
     """A given bound of 1 up to eps = 1/7 and of 0 only from 999999 on: what is finite is less than a double tells."""
     given = sa.from_privacy_profile([("1/7", 1), (999_999, 0), (10**6, "1e-30")])

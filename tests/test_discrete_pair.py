@@ -130,6 +130,32 @@ def test_pairs_enclose_the_curve_and_its_powers_often():
     assert sum(check(Random(10**6 + i)) for i in range(2500)) == 25_000
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_tests_of_a_pair_make_one_below_it(seed):
+    """Of some sets of outcomes their chances, by less on P and by more on Q; the power of two is below, too."""
+    random = Random(seed)
+    p, q = ([Fraction(random.randint(0, 9), 45) for _ in range(5)] for _ in range(2))
+    p[0], q[0] = 1 - sum(p[1:]), 1 - sum(q[1:])
+    tests = []
+    for _ in range(6):
+        chosen = [random.random() < 0.5 for _ in p]
+        low, high = (sum(x for x, c in zip(row, chosen, strict=True) if c) for row in (p, q))
+        tests.append((low * Fraction(9, 10), min(high * Fraction(11, 10), Fraction(1))))
+    pair = optimistic(
+        CurvePoints.of_tests([(fmpq(*a.as_integer_ratio()), fmpq(*b.as_integer_ratio())) for a, b in tests])
+    )
+    assert all(mass > 0 for _, mass in pair.atoms)
+    assert sum(mass for _, mass in pair.atoms) + pair.infinite == 1
+    mine = [(f(e), f(mass)) for e, mass in pair.atoms]
+    for E in map(Fraction, ("0", "1/2", "1", "3/2", "4")):
+        best = max([Fraction(0), 1 - E, *(a - E * b for a, b in tests)])
+        assert f(pair.divergence(fmpq(E.numerator, E.denominator))) == best
+        twice = sum(max(a * c - E * b * d, 0) for a, b in zip(p, q, strict=True) for c, d in zip(p, q, strict=True))
+        powers = sum(a * c * max(1 - E / (e * g), 0) for e, a in mine for g, c in mine)
+        infinite = f(pair.infinite)
+        assert powers + 1 - (1 - infinite) ** 2 <= twice
+
+
 def test_what_is_no_curve_is_refused():
     for bad in (
         (CurvePoint(fmpq(1, 2), fmpq(0), fmpq(1, 4)),),

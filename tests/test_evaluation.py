@@ -281,6 +281,14 @@ def test_tilts_raise_masses_that_are_nearly_0():
     assert logs[0] == pytest.approx(float(mpmath.log(mpmath.fsum(terms))), rel=1e-12)
 
 
+def test_a_search_ends_where_doubles_do_not_tell_both_sums_apart():
+    masses = np.array([0.00666667, 0.94666667, 0.00333333])
+    values = np.array([-7.75145891, -2.50058357, 0.49941643])
+    g = FloatGparv(values, masses, 1.0 - float(masses.sum()), float(masses @ values), 0.0)
+    found = float_sum(g, 4396693236, 0.0485, 20000, 2.419189836287921)
+    assert found.upper > 0.0
+
+
 def test_values_small_at_all_frequencies_enter_by_their_moments() -> None:
     rng = np.random.default_rng(3)
     for _ in range(4):

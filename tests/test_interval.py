@@ -370,6 +370,14 @@ def test_it_is_less_than_what_holds_for_every_randomizer():
 
 
 @pytest.mark.slow
+def test_thorough_effort_tries_it_for_large_ratios():
+    noise, asked = sa.Laplace(eps0=8), {"n": 10**9, "delta": "1e-12"}
+    usual, thorough = sa.epsilon(noise, **asked), sa.epsilon(noise, **asked, effort="thorough")
+    assert "effort='thorough'" in usual.gap_limited_by
+    assert thorough.upper < 1.001 * thorough.lower < usual.upper / 1.3
+
+
+@pytest.mark.slow
 def test_clipped_noise_has_the_same_bound():
     clipped, plain = (sa.epsilon(m(eps0=2), n=10**4, delta="1e-8") for m in (sa.ClippedLaplace, sa.Laplace))
     assert clipped.method == "interval"

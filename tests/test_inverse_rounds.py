@@ -6,6 +6,7 @@ from math import exp
 
 import pytest
 from oracle import composition as oracle
+from oracle import world
 from oracle.histograms import divergence_of_users, randomized_response
 
 import symamp as sa
@@ -99,6 +100,28 @@ def test_users_who_differ():
     assert values == sorted(values)
 
 
+def rounds_of_two(first, second, count):
+    """The largest divergence of so many rounds of two users with tables of their own, the data always the same."""
+    groups = tuple(world.Group(1, world.Table(tuple(map(tuple, table)))) for table in (first, second))
+    return world.Truth(world.World(groups, rounds=count)).delta(E)
+
+
+def test_rounds_of_users_who_differ():
+    response, goal = lambda t: randomized_response(2, t), {"eps": EPS, "delta": Fraction(2, 5)}
+    crowd = sa.heterogeneous([(1, sa.RandomizedResponse(k=2)), (1, sa.RandomizedResponse(k=2, eps0="log(2)"))],
+                             shuffled="messages")  # fmt: skip
+    found = sa.largest_eps0(crowd, rounds=2, **goal)
+    assert found.monotone is not None
+    assert 0.3 < found.lower < found.upper < 2
+    assert rounds_of_two(response(near(found.lower, 0.999)), response(Fraction(2)), 2) <= goal["delta"]
+    assert rounds_of_two(response(near(found.upper, 1.001)), response(Fraction(2)), 2) > goal["delta"]
+    member = crowd.at(eps0="log(3/2)")
+    most = sa.most_rounds(member, **goal)
+    assert rounds_of_two(response(Fraction(3, 2)), response(Fraction(2)), most.lower) <= goal["delta"]
+    assert rounds_of_two(response(Fraction(3, 2)), response(Fraction(2)), most.upper + 1) > goal["delta"]
+    assert sa.least_n(member, rounds=most.lower, **goal).lower == 2
+
+
 @pytest.mark.slow
 def test_users_who_differ_are_counted_in_copies():
     crowd = sa.heterogeneous([(2, sa.PureLDP(eps0=1)), (3, sa.PureLDP(eps0=2))], shuffled="data")
@@ -149,7 +172,8 @@ def test_what_needs_no_search():
             lambda: sa.largest_eps0(sa.heterogeneous([(2, KRR)], shuffled="messages"), n=2, eps=1, delta="1e-6"),
             "groups",
         ),
-        (lambda: sa.least_n(FREE.at(eps0=1), rounds=2, eps=1, delta=".1"), "one round"),
+        (lambda: sa.least_n(FREE.at(eps0=1), rate="1/2", eps=1, delta=".1"), "one bound"),
+        (lambda: sa.most_rounds(FREE.at(eps0=1), n=2, eps=1, delta=".1"), "groups"),
     ],
 )
 def test_refusals(ask, message):

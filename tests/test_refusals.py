@@ -154,6 +154,8 @@ CALLED = {name: getattr(sa, name) for name in sa.__all__ if inspect.isroutine(ge
 CALLED |= {name: kind for name, kind in vars(sa).items() if name in sa.families.__all__}
 CALLED |= {f"profile.{name}": getattr(PROFILE, name) for name in ("epsilon", "curve", "rounds", "risk")}
 CALLED |= {"FiniteMechanism": sa.FiniteMechanism, "at": sa.RandomizedResponse().at, "poisson": sa.training.poisson}
+CALLED |= {kind.__name__: kind for kind in (sa.Parameter, sa.Participation, sa.training.GaussianStep)}
+CALLED |= {kind.__name__: kind for kind in (sa.training.TableStep, sa.training.NoiseStep)}
 
 
 @pytest.mark.parametrize("name", CALLED)

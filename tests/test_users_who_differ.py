@@ -3,7 +3,7 @@
 import json
 import math
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations, product
 from math import inf
@@ -435,6 +435,87 @@ def test_answers_are_of_the_one_type_and_plain_data():
         assert answer.digits < 15  # the bracket itself is what is known of the bound
         assert answer.pair is None
         assert answer.worst_data_set is None
+
+
+# --------------------------------------------------------------------------------------------------------- many rounds
+
+
+def worlds_of_rounds(seed):
+    """Two groups of at most three users, of whom the messages or the data are shuffled, and the crowd."""
+    random = Random(seed)
+    size, counts = random.choice((2, 3)), random.choice(((1, 1), (1, 2)))
+    tables = [world.Table(tuple(map(tuple, oracle.random_table(2, size, random)))) for _ in counts]
+    seen, victim = (world.Messages(), seed % 3 or None) if seed % 2 else (world.Data(), None)
+    victim = None if victim is None else victim - 1
+    groups = tuple(world.Group(n, table) for n, table in zip(counts, tables, strict=True))
+    mechanisms = [sa.FiniteMechanism([list(row) for row in table.rows]) for table in tables]
+    crowd = sa.heterogeneous(list(zip(counts, mechanisms, strict=True)), shuffled=("data", "messages")[seed % 2])
+    return world.World(groups, seen=seen, victim=victim), sa.profile(crowd, victim=victim)
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(s, marks=pytest.mark.slow) for s in range(6, 40))])
+def test_rounds_against_all_data_sets_and_all_ways_to_choose_them(seed):
+    """Above, whoever is the victim, and whatever the data, of the second round; below, the same data in both."""
+    found, profile = worlds_of_rounds(seed)
+    once, twice = world.Truth(found), world.Truth(replace(found, rounds=2))
+    chosen = world.Adaptive([once, once])
+    for E in (F(1), F(3, 2)):
+        answer = profile.rounds(2).delta(log(E), gap=0.1)
+        assert F(answer.upper) >= max(chosen.delta(E), twice.delta(E))
+        assert F(answer.lower) <= twice.delta(E)
+        assert answer.lower > 0 or twice.delta(E) < F(1, 100)
+
+
+def test_a_group_by_itself_and_all_of_them():
+    coins = [sa.RandomizedResponse(k=3, eps0=x) for x in (1, 2)]
+    crowd = sa.heterogeneous([(400, coins[0]), (600, coins[1])], shuffled="messages")
+    every, *alone = (sa.profile(crowd, victim=v).rounds(20).epsilon("1e-6", gap=0.1) for v in (None, 0, 1))
+    assert alone[0].upper < alone[1].lower <= every.upper
+    assert every.lower < alone[1].upper < 1.2 * every.lower
+    assert "who is of which group" in every.question.subject.covered
+    assert sa.profile(crowd).rounds(1).epsilon("1e-6") == sa.epsilon(crowd, delta="1e-6")
+    same = sa.profile(sa.heterogeneous([(500, coins[0]), (500, coins[0])], shuffled="data")).rounds(20)
+    plain = sa.profile(coins[0], n=1000, method="blanket").rounds(20)
+    first, second = (x.epsilon("1e-6", gap=0.1) for x in (same, plain))
+    assert max(first.lower, second.lower) <= min(first.upper, second.upper)
+
+
+@pytest.mark.parametrize("n", [1, pytest.param(10**9, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("shuffled", ["data", "messages"])
+def test_rounds_far_out(n, shuffled):
+    crowd = sa.heterogeneous(
+        [(n, sa.RandomizedResponse(k=3, eps0="1e-6")), (n, sa.RandomizedResponse(k=3, eps0=1))], shuffled=shuffled
+    )
+    for delta in ("1e-12", "1e-100", "1/2"):
+        found = sa.profile(crowd).rounds(10).epsilon(delta, gap=0.1)
+        assert 0 <= found.lower <= found.upper <= 10.0001
+    assert found.upper < 10
+    assert sa.profile(crowd).rounds(10).delta(0, gap=0.1).lower > 0
+
+
+@pytest.mark.slow
+def test_the_rounds_of_a_removal_and_of_poisson_numbers():
+    coin = sa.RandomizedResponse(k=2, eps0="log(3)")
+    groups = tuple(world.Group(n, world.Table(oracle.response(2, F(3))), world.Removed()) for n in (1, 2))
+    truth = world.Truth(world.World(groups, world.OthersLost(F(1, 3)), rounds=2))
+    crowd = sa.heterogeneous([(1, coin), (2, coin)], shuffled="messages")
+    lost = sa.participation(dropout="1/3", compared="removal")
+    found = sa.profile(crowd, participation=lost).rounds(2).delta("log(3/2)", gap=0.1)
+    assert 0 < found.lower <= truth.delta(F(3, 2)) <= found.upper
+    who = sa.participation(arrivals="poisson", dropout="1/5")
+    alike = sa.profile(sa.heterogeneous([(10, coin), (10, coin)], shuffled="messages"), participation=who)
+    plain = sa.profile(coin, n=20, participation=who)
+    first, second = (x.rounds(3).epsilon("1e-2", gap=0.1) for x in (alike, plain))
+    assert max(first.lower, second.lower) <= min(first.upper, second.upper) < 10
+
+
+def test_copies_of_shuffled_data_are_never_less_private_but_a_position_more_may_be():
+    def delta(*groups):
+        tables = [(n, world.Table(oracle.response(2, F(t)))) for n, t in groups]
+        return world.Truth(world.World(tuple(world.Group(*g) for g in tables), seen=world.Data())).delta(F(1))
+
+    assert delta((1, 1)) == 0 < delta((1, 1), (1, 9)) == F(2, 5)
+    assert delta((1, 1), (1, 9)) > delta((2, 1), (2, 9)) > delta((3, 1), (3, 9))
 
 
 # ------------------------------------------------------------------------------------------------------ who takes part

@@ -342,7 +342,8 @@ class Composition(PublicNames):
 
     @property
     def _question(self) -> Question:
-        return Question(Rounds(tuple((found.text, count) for found, count in self.rounds)), 0)
+        covered = "; ".join(dict.fromkeys(found.covered for found, _ in self.rounds))
+        return Question(Rounds(tuple((found.text, count) for found, count in self.rounds), covered), 0)
 
     def __str__(self) -> str:
         return str(self.known)

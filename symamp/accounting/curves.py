@@ -64,11 +64,13 @@ class CurvePoints:
     """Points of one curve, increasing in E > 0.
 
     D_E = 1 - E up to ``bottom`` and D_E = 0 from ``top`` on; None where no such level is known, or none is used.
+    Where they are ``joined`` the curve is above the chords of the lower ends, and after the last of these.
     """
 
     points: tuple[CurvePoint, ...]
     bottom: fmpq | None = None
     top: fmpq | None = None
+    joined: bool = False
 
     def __post_init__(self) -> None:
         levels = [p.level for p in self.points]
@@ -80,6 +82,20 @@ class CurvePoints:
                 Problem("the levels do not increase, or a bound is below 1 - E"),
                 "give increasing levels E > 0 and bounds >= 1 - E",
             )
+
+    @staticmethod
+    def of_tests(tests: Iterable[tuple[fmpq, fmpq]]) -> CurvePoints:
+        """Return what tests prove of D_E(P || Q): of each a chance that P has at least, and one that Q has at most.
+
+        D_E is at least p - E q for each, and at least 1 - E and 0; the points are where the largest of these changes.
+
+        >>> [(p.level, p.low) for p in CurvePoints.of_tests([(fmpq(1, 2), fmpq(1, 8))]).points]
+        [(4/7, 3/7), (4, 0)]
+        """
+        best = lower_hull([(fmpq(0), fmpq(0)), (fmpq(1), fmpq(-1)), *((q, -p) for p, q in tests)])
+        kinks = (((b - d) / (c - a), -b, a) for (a, b), (c, d) in pairwise(best))
+        found = (CurvePoint(e, p - e * q, fmpq(1)) for e, p, q in kinks if e > 0)
+        return CurvePoints(tuple(found)[::-1], joined=True)
 
     @staticmethod
     def symmetric(points: tuple[CurvePoint, ...], bottom: fmpq | None = None, top: fmpq | None = None) -> CurvePoints:
@@ -312,6 +328,8 @@ def curve_below(curve: CurvePoints) -> list[Vertex]:
     ---------
     The function is at most D_E at every E >= 0. Proof: docs/proofs/composition.md, section 2.
     """
+    if curve.joined:
+        return lower_hull((e, low) for e, low, _ in curve.known())
     least: dict[fmpq, fmpq] = {}
     for e, value in _minorant(curve.known()):
         # Where the minorant jumps, at a point, the smaller of its two values counts.
@@ -323,8 +341,8 @@ def _levelled(hull: list[Vertex]) -> list[Vertex]:
     """Return the larger of a convex function and its last value, which a curve that does not increase is above."""
     last = hull[-1][1]
     falling = [vertex for vertex in hull if vertex[1] > last]
-    if not falling:
-        return hull
+    if not falling:  # it is 1 everywhere
+        return hull[:1]
     (e0, d0), (e1, d1) = falling[-1], hull[len(falling)]
     return [*falling, (e0 + (e1 - e0) * (d0 - last) / (d0 - d1), last)]
 

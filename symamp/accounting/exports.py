@@ -185,7 +185,7 @@ def lattice_masses(pair: DominatingPair, step: float) -> Any:
     pld_pmf = optional("dp_accounting.pld.pld_pmf", _INSTALL)
 
     with at_precision(64):
-        furthest = min(float(arb(max(e for e, _ in pair.atoms)).log()), _LARGEST_LOSS)
+        furthest = min(float(arb(max((e for e, _ in pair.atoms), default=fmpq(1))).log()), _LARGEST_LOSS)
     last = ceil(furthest / step)
     if 2 * last > _MOST_CELLS:
         raise ArgumentError("interval", Problem(f"{step} needs more than {_MOST_CELLS} cells"), "take a larger one")

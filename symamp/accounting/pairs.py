@@ -14,6 +14,7 @@ from flint import arb, fmpq
 
 from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
 from symamp.accounting.round import DirectedRound, Round, points_of
+from symamp.data_sets.search import Repeated
 from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
@@ -21,7 +22,6 @@ from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
-from symamp.settings.participation import Repeatable
 
 # What is tuned of grids: points, each of which takes certified sums, against width. Every grid gives a bound.
 LARGEST_ROUNDS = 10**6
@@ -45,7 +45,7 @@ class RoundCurve:
     count: int
     points: CurvePoints
     floor: int
-    data_set: tuple[Repeatable, int] | None = None
+    data_set: tuple[Repeated, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -224,10 +224,11 @@ def _with_guarantee(question: Question) -> Question:
 
 @overload
 def profile(
-    mechanism: Subject,
+    mechanism: Subject | HeterogeneousUsers,
     *,
-    n: Count,
+    n: Count | None = None,
     method: str | None = None,
+    victim: int | None = None,
     neighbours: Compared = ALL,
     participation: Participation | None = None,
 ) -> Profile: ...
@@ -235,10 +236,11 @@ def profile(
 
 @overload
 def profile(
-    mechanism: Subject,
+    mechanism: Subject | HeterogeneousUsers,
     *,
-    n: Count,
+    n: Count | None = None,
     method: str | None = None,
+    victim: int | None = None,
     neighbours: Compared = ALL,
     participation: Participation | None = None,
     view: str,
@@ -247,10 +249,11 @@ def profile(
 
 @checked_call
 def profile(
-    mechanism: Subject,
+    mechanism: Subject | HeterogeneousUsers,
     *,
-    n: Count,
+    n: Count | None = None,
     method: str | None = None,
+    victim: int | None = None,
     neighbours: Compared = ALL,
     participation: Participation | None = None,
     view: str = MESSAGES,
@@ -261,13 +264,19 @@ def profile(
     each coordinate of the messages shuffled, or summed, by itself, as secure aggregation does: of unary encodings and
     of ``joint`` mechanisms, whose coordinates are independent given the input.
 
+    Of users who differ (``heterogeneous``) many rounds are those of a crowd with these numbers in each round, whoever
+    is of which group then; with ``victim`` those of a user who is of this group in all of them.
+
     >>> import symamp as sa
     >>> sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000)
     Profile(RandomizedResponse(k=2, eps0=1), n=1000)
+    >>> crowd = sa.heterogeneous([(500, sa.PureLDP(eps0=1)), (500, sa.PureLDP(eps0=2))], shuffled="data")
+    >>> 1.9 < sa.profile(crowd).rounds(10).epsilon("1e-6", gap=0.01).upper < 2.1
+    True
     """
     if _is(view, MESSAGES):
-        return Profile(Question.of(mechanism, n, method, neighbours, participation))
-    return _summed(mechanism, n, method, neighbours, None, participation, None, view)
+        return _shuffled(mechanism, n, method, neighbours, victim, participation)
+    return _summed(mechanism, n, method, neighbours, victim, participation, None, view)
 
 
 @checked_call
@@ -445,23 +454,23 @@ def _summed(
 
 def _shuffled(
     mechanism: Subject | HeterogeneousUsers,
-    n: Count,
+    n: Count | None,
     method: object,
     neighbours: Compared,
     victim: object,
     participation: Participation | None,
-) -> one_round.Profile:
+) -> Profile:
     if not isinstance(mechanism, HeterogeneousUsers):
         if victim is not None:
             raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
-        return one_round.Profile(Question.of(mechanism, n, method, neighbours, participation))
+        return Profile(Question.of(mechanism, n, method, neighbours, participation))
     mechanism = mechanism.seen(participation)
     for name, value in (("n", n), ("method", method)):
         if value is not None:
             raise ArgumentError(name, Problem("users who differ have a fixed n and one bound"), "leave it out")
     if neighbours != ALL:
         raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ, or mechanisms .near(neighbours)")
-    return one_round.Profile(Question.of_users(mechanism, victim))
+    return Profile(Question.of_users(mechanism, victim))
 
 
 # The names of the analyses come from the registry: no second list of them can fall behind.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,8 +21,9 @@ from symamp.accounting.curves import (
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.densities import SmoothPairBound
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.search import CandidateBounds
-from symamp.data_sets.search import DataSetSearch
+from symamp.bounds.search import CandidateBounds, OnlyBound
+from symamp.data_sets.search import DataSetSearch, Repeated
+from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError
@@ -33,8 +34,8 @@ from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
-from symamp.settings.participation import Repeatable
 from symamp.settings.question import Query, Question
+from symamp.settings.rounds import COVERED, OF_GROUPS
 from symamp.sums.divergence import Settings
 
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
@@ -58,6 +59,10 @@ _PAYS = 0.1
 """What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
 _SHARPER_BELOW = 12.0
 """How much closer the lower end is taken where points of the upper one are dear. A rule of thumb."""
+_INSIDE = 0.9
+"""How near to the largest loss data sets are compared: beyond it all are alike."""
+_TEST_BITS = 128
+"""Bits of the chances of tests."""
 _LEAST_VARIATION = 1e-100
 """Grids are in units of the deviation: where no two messages differ, or by less than this, it stands in."""
 
@@ -77,6 +82,11 @@ class Round:
     def text(self) -> str:
         """What the round is, in words."""
         raise NotImplementedError
+
+    @property
+    def covered(self) -> str:
+        """What may depend on the outputs of earlier rounds."""
+        return COVERED
 
     @property
     def ratio(self) -> sp.Expr | None:
@@ -128,7 +138,7 @@ class Round:
         """Return estimates of what ``above`` bounds: in floats, where they are quicker than bounds."""
         return self.above(levels, limits=Limits())
 
-    def below(self, eps: float) -> tuple[Repeatable, int] | None:
+    def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
         return None
 
@@ -147,12 +157,18 @@ class ShuffledRound(Round):
     def text(self) -> str:
         """The mechanism and n."""
         method = "" if self.question.method is None else f", {self.question.method}"
-        return f"{self.question.subject!r}, n = {self.question.n:,}{method}"
+        victim = "" if self.question.victim is None else f", victim in group {self.question.victim}"
+        return f"{self.question.subject!r}, n = {self.question.n:,}{method}{victim}"
+
+    @property
+    def covered(self) -> str:
+        """What may depend on the outputs of earlier rounds."""
+        return OF_GROUPS if self.question.victims else COVERED
 
     @property
     def ratio(self) -> sp.Expr | None:
         """The largest ratio between inputs that are compared; None without a limit."""
-        ratio: sp.Expr = self.question.subject.compared_ratio()
+        ratio = self.question.compared_ratio()
         return None if ratio is sp.oo else ratio
 
     @cached_property
@@ -195,7 +211,7 @@ class ShuffledRound(Round):
         ---------
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/interval.md,
-        docs/proofs/kernel_sandwich.md.
+        docs/proofs/users_who_differ.md, docs/proofs/kernel_sandwich.md.
         """
         levels, tolerance = tuple(levels), self.accuracy.gap
 
@@ -241,12 +257,13 @@ class ShuffledRound(Round):
         self._known[level, far] = best, limits.spent
         return self._known[level, far]
 
-    def below(self, eps: float) -> tuple[Repeatable, int] | None:
+    def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
 
         For noise with a density it is that of a finite post-processing: messages are told apart by cells only.
         """
-        found = self._data_sets.repeatable(Level.of_float(eps), self.question.n, _search())
+        level = Level.of_float(min(eps, _INSIDE * self.budget))
+        found = self._data_sets.repeatable(level, self.question.n, _search())
         return None if found is None else (found, self.question.n)
 
     def alone(self, query: Query) -> Answer | None:
@@ -264,7 +281,7 @@ class ShuffledRound(Round):
 
     @cached_property
     def _data_sets(self) -> DataSetSearch:
-        return DataSetSearch(self.question.subject)
+        return DataSetSearch(self.question.victims or self.question.subject)
 
     @property
     def _chosen(self) -> tuple[tuple[MaxOverPairs, PairBound], ...]:
@@ -277,8 +294,11 @@ class ShuffledRound(Round):
         Before it stands a dear one where that pays: the least of both bounds at each level is a bound. And by how much
         the logarithm of delta is larger there than that of the data sets that are the worst.
         """
-        ladder, n = CandidateBounds(self.question.subject, self.question.method), self.question.n
-        settings = _search()
+        victims, n, settings = self.question.victims, self.question.n, _search()
+        if victims:  # whoever it is, of all groups that are asked about
+            ladder: CandidateBounds = OnlyBound(MaxOverPairs.of(p for v in victims for p in v.bound.parts))
+        else:
+            ladder = CandidateBounds(self.question.subject, self.question.method)
         deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n, settings)[0])
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n, settings)
@@ -308,8 +328,10 @@ def level_at(e: fmpq) -> Level:
     return Level(lambda: arb(e - 1).log1p(), lambda: f"log({e})", e)
 
 
-def is_symmetric(found: Repeatable) -> bool:
-    """Return whether both orders of the data sets have the same law."""
+def is_symmetric(found: Repeated) -> bool:
+    """Return whether both orders of the data sets have the same law; of users who differ it is not looked for."""
+    if isinstance(found, DataOfPositions | StepSums):
+        return False
     reduction = found if isinstance(found, Reduction) else found.taking.itself
     rational = reduction.law.rational
     if rational is not None:
@@ -319,7 +341,7 @@ def is_symmetric(found: Repeatable) -> bool:
 
 
 def points_of(
-    found: Repeatable,
+    found: Repeated,
     n: int,
     levels: Iterable[fmpq],
     top: fmpq | None,
@@ -334,6 +356,8 @@ def points_of(
     ``estimated`` ones are estimates in floats, and enclose nothing.
     """
     levels, orders = tuple(levels), [found]
+    if isinstance(found, StepSums) and not estimated:
+        return CurvePoints.of_tests(_tests(found, levels, bits))
     if not is_symmetric(found):
         orders.append(found.swapped())
     parts = [(order, limits.part(BELOW / len(orders))) for order in orders]
@@ -342,7 +366,17 @@ def points_of(
     return CurvePoints(points, None if top is None else 1 / top, top)
 
 
-def evidence_below(found: Repeatable, level: Level, n: int) -> Evidence:
+def _tests(found: StepSums, levels: tuple[fmpq, ...], bits: int) -> Iterator[tuple[fmpq, fmpq]]:
+    """Yield (p, q): a set of views has at least the chance p in the first data set, and at most q in the second."""
+    for order in (found, found.swapped()):
+        for low, high in order.chances([level_at(e) for e in levels]):
+            with at_precision(_TEST_BITS):
+                p, q = (Dyadic.of(x).fraction for x in ((low * 1).lower(), (high * 1).upper()))
+            if p > fmpq(1, 1 << bits) and q < 1:  # the complement tells as much in the other order
+                yield (p, q) if order is found else (1 - q, 1 - p)
+
+
+def evidence_below(found: Repeated, level: Level, n: int) -> Evidence:
     """Return the evaluation of a data set of n users at a level."""
     return Evidence.of(found, level, found.enclose(level, n, _settings(n)))
 
@@ -352,7 +386,7 @@ def _settings(n: int) -> Settings:
 
 
 def _descended(
-    order: Repeatable, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits, estimated: bool
+    order: Repeated, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits, estimated: bool
 ) -> tuple[CurvePoint, ...]:
     settings = _settings(n).under(limits)
 
@@ -502,7 +536,7 @@ class SampledRound(Round):
         """Return points of the unsampled round, seen through the sampling."""
         return tuple(CurvePoint(1 + self.rate * (p.level - 1), fmpq(0), self.rate * p.high) for p in inner)
 
-    def below(self, eps: float) -> tuple[Repeatable, int] | None:
+    def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return the data set of the unsampled round, seen through the sampling, and n.
 
         All others hold x*: who is drawn instead of the first person holds it, too. So the first of the n messages is

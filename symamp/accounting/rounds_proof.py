@@ -13,9 +13,10 @@ from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evi
 from symamp.certificates.rounds import Curve, Sums, certificate
 from symamp.certificates.rounds import Rounds as OfRounds
 from symamp.certificates.text import expression_text, fraction_text
+from symamp.data_sets.search import Repeated
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
-from symamp.settings.participation import triple_behind
+from symamp.settings.participation import Repeatable, triple_behind
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
 from symamp.sums.kernels.tilted import Plan
@@ -57,9 +58,9 @@ def _above(curve: RoundCurve) -> dict[str, Any]:
     base, rate = (sampled.base, sampled.rate) if sampled else (curve.round, fmpq(1))
     if isinstance(base, GivenRound):
         return {"given": [(p.level, p.high) for p in base.points]}
-    if not isinstance(base, ShuffledRound):
+    if not isinstance(base, ShuffledRound) or base.question.victims:
         raise ArgumentError(
-            "certificate", Problem(f"{curve.round.text} has no certificate"), "certify rounds of shuffled users"
+            "certificate", Problem(f"{curve.round.text} has no certificate"), "certify rounds of users of one mechanism"
         )
     levels = [1 + (p.level - 1) / rate for p in curve.points.inside() if p.level >= 1]
     return {"points": [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]}
@@ -72,6 +73,10 @@ def _below(curve: RoundCurve) -> dict[str, Any]:
     orders = (found, found.swapped())
     first, second = ([(e, (evidence_below(order, level_at(e), n),)) for e in levels] for order in orders)
     return {"points": first, "second": second}
+
+
+def _is_listed(found: Repeated) -> bool:
+    return isinstance(found, Repeatable) and triple_behind(found).decomposition.is_listed
 
 
 # --------------------------------------------------------------- What proves both ends, and its certificate
@@ -112,7 +117,7 @@ class RoundsProof:
             )
         is_epsilon = asked.quantity == "epsilon"
         listed = self.below is not None and all(
-            c.data_set is None or triple_behind(c.data_set[0]).decomposition.is_listed for c in self.below.curves
+            c.data_set is None or _is_listed(c.data_set[0]) for c in self.below.curves
         )
         low = least.fraction * (1 - SLACK) if listed and least.exponent is not None else None
         low = low if sums is None else least.fraction

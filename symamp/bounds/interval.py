@@ -438,7 +438,7 @@ def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> b
     """Return whether one message may decide, so that the blanket is as good, or messages would be too many."""
     noise = subject.noise
     ratio = inf if noise is None else shape_of(noise).usual_ratio
-    return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > _LARGEST_RATIO
+    return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > _LARGEST_RATIO * patience
 
 
 def _no_smooth_noise(subject: Subject) -> str | None:

@@ -20,7 +20,7 @@ from symamp.data_sets.densities import DensitySpace, NoiseSpace, SmoothDataSet
 from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
 from symamp.data_sets.participation import SeenSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
-from symamp.data_sets.users_who_differ import spaces_of_victims
+from symamp.data_sets.users_who_differ import DataOfPositions, StepSums, spaces_of_victims
 from symamp.errors import UndecidedOrderError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
@@ -40,10 +40,10 @@ PROPOSERS = _found()
 """All ways to propose data sets, those that refine last: whatever the files of this folder define."""
 
 
-def spaces(subject: Subject | Victims) -> tuple[DataSpace, ...]:
+def spaces(subject: Subject | tuple[Victims, ...]) -> tuple[DataSpace, ...]:
     """Return the data sets of a subject: one space for each mechanism that it cannot be better protected than."""
-    if isinstance(subject, Victims):
-        return spaces_of_victims(subject)
+    if isinstance(subject, tuple):
+        return tuple(space for victims in subject for space in spaces_of_victims(victims))
     if subject.participation is not None:
         return tuple(SeenSpace(space, subject.participation) for space in spaces(subject.randomizers[0]))
     if subject.triple is not None:
@@ -85,6 +85,9 @@ def _asked(
                 yield from (seen for part in found if part is not None for seen in space.seen(part, level, n))
 
 
+Repeated = Repeatable | DataOfPositions | StepSums
+"""Data sets that may be the same in many rounds, those of users who differ among them."""
+
 _PATIENCE = 3
 """How often refinements are tried by one search before it does without."""
 
@@ -92,7 +95,7 @@ _PATIENCE = 3
 class DataSetSearch:
     """The lower bounds of a setting: data sets from all proposers, cheap ones first; the last winner comes first."""
 
-    def __init__(self, setting: Subject | Victims) -> None:
+    def __init__(self, setting: Subject | tuple[Victims, ...]) -> None:
         self._spaces = spaces(setting)
         self._simple = _Proposed(self._spaces)
         self._without_gain = 0
@@ -140,14 +143,14 @@ class DataSetSearch:
         self._without_gain = 0 if found[1] is not best else self._without_gain + 1
         return _data_set(found)
 
-    def repeatable(self, level: Level, n: int, settings: Settings) -> Repeatable | None:
+    def repeatable(self, level: Level, n: int, settings: Settings) -> Repeated | None:
         """Return the worst data sets that may be the same in many rounds, None if there are none.
 
         There nobody draws an input anew. Messages with a density are seen by their cells only.
         """
         for part in self._simple.ranked(level, n, settings):
             found = part.in_cells(level, n) if isinstance(part, SmoothDataSet) else part
-            if isinstance(found, Repeatable) and len(found.data_sets.others) <= 1:
+            if isinstance(found, Repeated) and (held := found.data_sets) and (held.counted or len(held.others) <= 1):
                 return found
         return None
 

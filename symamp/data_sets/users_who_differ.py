@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, inf, log
 
@@ -96,6 +96,10 @@ class DataOfPositions(GroupSum):
         """The laws of the positions."""
         return _positions(self.crowd, self.member, self.compared, self.dataset)
 
+    def swapped(self) -> DataOfPositions:
+        """Return the same with the two data sets exchanged."""
+        return replace(self, compared=self.compared[::-1])
+
     def sides(self, level: Level) -> Sides:
         """Return the positions, which are all users."""
         return self.positions(level) if self.positions else (), lambda: arb(self.crowd.n), lambda: arb(0)
@@ -156,16 +160,22 @@ class StepSums(OfVictims):
 
     compared: Pair
     inputs: tuple[str, ...]
+    is_swapped: bool = False
 
     @property
     def pair(self) -> Pair:
         """The ordered pair of inputs that is compared."""
-        return self.compared
+        return self.compared[::-1] if self.is_swapped else self.compared
 
     @property
     def victim(self) -> Victim:
         """The columns of all mechanisms."""
-        return columns_of(self.crowd)[self.victims.group, self.compared]
+        found = columns_of(self.crowd)[self.victims.group, self.compared]
+        return found.swapped() if self.is_swapped else found
+
+    def swapped(self) -> StepSums:
+        """Return the same with the two data sets exchanged."""
+        return replace(self, is_swapped=not self.is_swapped)
 
     @property
     def held(self) -> tuple[dict[str, int], ...]:
@@ -181,9 +191,9 @@ class StepSums(OfVictims):
     def data_sets(self) -> DataSets:
         """The data sets."""
         if len(self.inputs) == 1:
-            return DataSets(*self.compared, ((self.inputs[0], "1"),))
+            return DataSets(*self.pair, ((self.inputs[0], "1"),))
         counts = in_turn(self.inputs, sum(self.victim.counts))
-        return DataSets(*self.compared, tuple((x, str(count)) for x, count in counts.items()), counted=True)
+        return DataSets(*self.pair, tuple((x, str(count)) for x, count in counts.items()), counted=True)
 
     def test(self, level: Level) -> StepTest | None:
         """Return the sum over messages that distinguishes most at a level, None if none does."""
@@ -230,6 +240,29 @@ class StepSums(OfVictims):
             return Enclosure(revealed.max(least), arb(1), STEPS, BITS)
         with at_precision(plan.bits):
             return Enclosure((revealed + found.walk.below(level)).lower().max(least), arb(1), STEPS, plan.bits)
+
+    def chances(self, levels: Iterable[Level]) -> Iterator[tuple[arb, arb]]:
+        """Yield bounds on the chances of the sets of views that distinguish most at these levels.
+
+        Guarantee
+        ---------
+        Of each set, the first data set has at least the first chance, and the second at most the second one.
+        Proof: docs/proofs/users_who_differ.md, section 7.
+        """
+        yield self.limit(self.crowd.n).lower(), arb(0)
+        known = set()
+        for level in levels:
+            test = self.test(level)
+            plan = None if test is None else test.walk.plan(level)
+            with at_precision(BITS):
+                shown, e = list(zip(*self.victim.rows(True), strict=True)), level.exponential()
+                seen = tuple(i for i, (x, y) in enumerate(shown) if x - e * y > 0)
+            sums = (test.up, test.down, plan.threshold) if test and plan else None
+            if (seen, sums) not in known:
+                known.add((seen, sums))
+                low, high = test.walk.chances(plan) if test and plan else (arb(0), arb(0))
+                with at_precision(max(BITS, plan.bits if plan else 0)):
+                    yield low + total([shown[i][0] for i in seen]), high + total([shown[i][1] for i in seen])
 
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows: of what the second data set never shows."""

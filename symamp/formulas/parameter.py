@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import sympy as sp
 
-from symamp.errors import ArgumentError, ExpressionError, Problem
+from symamp.errors import ArgumentError, ExpressionError, Problem, checked_class
 from symamp.numbers.reading import Real, check_formula, constant_value, printable_number, sign_of_constant
 from symamp.numbers.substitution import put
 
@@ -29,6 +29,7 @@ _PREDICATES: Mapping[str, Callable[[int], bool]] = {
 }
 
 
+@checked_class
 @dataclass(frozen=True)
 class Parameter:
     """A named unknown with the range it may take.

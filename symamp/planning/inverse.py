@@ -206,12 +206,7 @@ def largest_eps0(
         accepted = "give a family with eps0 free and all other parameters fixed, such as sa.RandomizedResponse(k=10)"
         raise ArgumentError("family", Problem(given), accepted)
     member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731
-    if isinstance(family, HeterogeneousUsers):
-        fixed.refuse_for_users_who_differ(n)
-        count = family.n
-    else:
-        checked_subject(member(1))
-        count = fixed.count(n)
+    count = fixed.count(n, member(1))
 
     def subject(x: object) -> Any:
         return fixed.seen(member(x))
@@ -225,7 +220,7 @@ def largest_eps0(
     if floor_ >= most:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS * fixed.rounds:g}")
     search: _Search
-    if isinstance(family, HeterogeneousUsers):
+    if fixed.is_one_round and isinstance(family, HeterogeneousUsers):
         search = _UsersWhoDiffer(subject, at, goal, ends, False)
     elif fixed.is_one_round:
         search = _OneRound(subject, lambda _: count, at, goal, method, ends, False)
@@ -236,7 +231,7 @@ def largest_eps0(
     violated = _proved(_Violated(search, low, +1))
     lower, safe = (floor_, None) if private is None else (private.x, private.answer)
     upper, unsafe = (inf, None) if violated is None else (violated.x, violated.answer)
-    asked = (*(() if n is None else (("n", str(users(n))),)), *_goal(at, goal), *fixed.shown)
+    asked = (*_users(n), *_goal(at, goal), *fixed.shown)
     return Inverse("eps0", _named(family, taking), asked, lower, upper, safe, unsafe, reason)
 
 
@@ -285,17 +280,19 @@ def least_n(
     largest = float(LARGEST_N // (fixed.per_user or 1))
     search: _Search
     if isinstance(mechanism, HeterogeneousUsers):
-        fixed.refuse_for_users_who_differ(None)
+        each = fixed.count(None, mechanism)
         crowd = mechanism.seen(taking)
-        whole, largest = lambda copies: copies * crowd.n, float(LARGEST_N // crowd.n)
-        ends = (1.0, largest)
-        search = _UsersWhoDiffer(lambda x: crowd.copies(round(x)), at, goal, ends, True)
+        whole, largest = lambda copies: copies * each, float(LARGEST_N // each)
+        subject: Callable[[float], Any] = lambda x: crowd.copies(round(x))  # noqa: E731
     else:
-        subject = Question.of(mechanism, whole(1), method, participation=participation).subject
-        if fixed.is_one_round:
-            search = _OneRound(lambda _: subject, round, at, goal, method, (1.0, largest), True)
-        else:
-            search = _ManyRounds(lambda x: fixed.whole(subject, round(x)), at, goal, (1.0, largest), True)
+        one = Question.of(mechanism, whole(1), method, participation=participation).subject
+        subject = lambda _: one  # noqa: E731
+    if not fixed.is_one_round:
+        search = _ManyRounds(lambda x: fixed.whole(subject(x), round(x)), at, goal, (1.0, largest), True)
+    elif isinstance(mechanism, HeterogeneousUsers):
+        search = _UsersWhoDiffer(subject, at, goal, (1.0, largest), True)
+    else:
+        search = _OneRound(subject, round, at, goal, method, (1.0, largest), True)
     asked, named = (*_goal(at, goal), *fixed.shown), _named(mechanism, taking)
     reason = _FEWER_USERS if fixed.per_user is None else _FEWER_DRAWN
     found = search.answer(1.0, True)
@@ -317,7 +314,7 @@ class _HasRounds(Protocol):
 @checked_call
 @undisturbed()
 def most_rounds(
-    mechanism: Subject | _HasRounds | Composition,
+    mechanism: Subject | HeterogeneousUsers | _HasRounds | Composition,
     *,
     n: Count | None = None,
     eps: Real,
@@ -357,9 +354,9 @@ def most_rounds(
         named = str(mechanism) if isinstance(mechanism, Composition) else str(one).removeprefix("1 x ").strip("()")
     else:
         fixed = Fixed.of(method, participation, 1, sampled_from, view)
-        subject = fixed.seen(checked_subject(mechanism))
-        one = fixed.composition(subject, fixed.count(n))
-        given, named = (("n", str(users(n))), *fixed.shown), _named(mechanism, fixed.participation)
+        count = fixed.count(n, mechanism)
+        one = fixed.composition(fixed.seen(mechanism), count)
+        given, named = (*_users(n), *fixed.shown), _named(mechanism, fixed.participation)
 
     def many(x: float) -> Composition:
         return Composition.of((found, count * round(x)) for found, count in one.rounds)
@@ -429,9 +426,20 @@ class Fixed:
         )
         return tuple((name, str(value)) for name, value in given if value is not None)
 
-    def count(self, n: Count) -> int:
-        """Return how many users count."""
-        return users(n) if self.participation is None else self.participation.users(users(n))
+    def count(self, n: Count | None, subject: Any) -> int:
+        """Return how many users count. Raise ArgumentError for what users who differ say themselves, or is not known.
+
+        Raises it, too, for what is no mechanism.
+        """
+        if not isinstance(subject, HeterogeneousUsers):
+            checked_subject(subject)
+            return users(n) if self.participation is None else self.participation.users(users(n))
+        if n is not None:
+            raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
+        if replace(self, participation=None, rounds=1) != Fixed(None, None, 1, None):
+            told = Problem("users who differ have one bound, and whole messages are seen")
+            raise ArgumentError("family", told, "leave out sampled_from, rate, method and view")
+        return subject.n
 
     def reports(self, n: int) -> float:
         """Return how many reports arrive in a round, in the mean."""
@@ -443,27 +451,24 @@ class Fixed:
             return subject.seen(self.participation)
         return subject if self.participation is None else self.participation.subject(subject)
 
-    def whole(self, subject: Subject, count: int) -> Composition | CoordinateSums:
+    def whole(self, subject: Any, count: int) -> Composition | CoordinateSums:
         """Return the rounds of so many users that count; of one round by coordinates the view itself."""
         is_one = self.by_coordinates and self.rounds == 1
         return coordinate_sums(subject, count) if is_one else self.composition(subject, count)
 
-    def composition(self, subject: Subject, count: int) -> Composition:
+    def composition(self, subject: Any, count: int) -> Composition:
         """Return the rounds of so many users that count."""
         if self.by_coordinates:
             return coordinate_sums(subject, count).rounds(self.rounds)
-        one = Profile(Question.of(subject, count, self.method))
+        is_crowd = isinstance(subject, HeterogeneousUsers)
+        one = Profile(Question.of_users(subject) if is_crowd else Question.of(subject, count, self.method))
         people = self.people if self.per_user is None else count * self.per_user
         drawn = one if people is None else one.sampled(n=count, of=people)
         return drawn.rounds(self.rounds)
 
-    def refuse_for_users_who_differ(self, n: Count) -> None:
-        """Raise ArgumentError for what users who differ say themselves, or what is not known of them."""
-        if n is not None:
-            raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
-        if replace(self, participation=None) != Fixed(None, None, 1, None):
-            told = Problem("users who differ have one round and one bound, and whole messages are seen")
-            raise ArgumentError("family", told, "leave out rounds, sampled_from, rate, method and view")
+
+def _users(n: Count | None) -> tuple[tuple[str, str], ...]:
+    return () if n is None else (("n", str(users(n))),)
 
 
 def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:

@@ -145,7 +145,7 @@ class Plan(ShownAsTable):
             low, high, error = [], [], []
             for factor in _AROUND:
                 member = c.family.at(eps0=factor * c.eps0)
-                found = _epsilon(repeated.composition(repeated.seen(member), repeated.count(self.n)), delta)
+                found = _epsilon(repeated.composition(repeated.seen(member), repeated.count(self.n, member)), delta)
                 low.append(found.lower)
                 high.append(found.upper)
                 error.append((_variance(member) or 0.0) ** 0.5 * self.fixed.reports(self.n) ** -0.5)
@@ -308,7 +308,7 @@ def _together(
     """Return the best mechanisms with budgets at which all together are private, their rounds, and what proves it."""
     for scale in _SCALES:
         mechanisms = {name: c.family.at(eps0=scale * c.eps0) for name, c in best.items()}
-        rounds = [once.composition(once.seen(m), once.count(n)) for m in mechanisms.values()]
+        rounds = [once.composition(once.seen(m), once.count(n, m)) for m in mechanisms.values()]
         whole = Composition.of(r for each in rounds for r in each.rounds)
         (first, *others) = best.values()
         private = first.budget.private

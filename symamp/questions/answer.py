@@ -372,8 +372,11 @@ class Answer(Bracket):
             return self._capped
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
-        listed = BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is None
-        needed = "" if listed else "; the one over all data sets needs a list of all inputs and messages"
+        needed = ""
+        if self.asked.effort != "thorough" and BOUNDS["interval"].unsupported_reason(self.question.subject) is None:
+            needed = "; ask for effort='thorough'"
+        elif BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is not None:
+            needed = "; the one over all data sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 
     @property

@@ -18,8 +18,6 @@ from symamp.questions.answer import Answer
 from symamp.questions.bracketing import Bracketing
 from symamp.questions.curve import Curve
 from symamp.settings.question import Query, Question
-from symamp.settings.users_who_differ import HeterogeneousUsers
-from symamp.settings.victims import Victims
 
 # -------------------------------------------------- The privacy profile of n shuffled users: prepared once, asked often
 
@@ -33,10 +31,10 @@ class Profile(PublicNames):
     def __init__(self, question: Question, progress: Progress | None = None) -> None:
         self.question = question
         self.subject, self.n = question.subject, question.n
-        if isinstance(question.subject, HeterogeneousUsers):
+        if question.victims:
             self._victims: dict[int | None, Bracketing] = {
-                v.number: Bracketing(question, OnlyBound(v.bound), DataSetSearch(v), v.compared_ratio())
-                for v in Victims.of(question.subject, question.victim)
+                v.number: Bracketing(question, OnlyBound(v.bound), DataSetSearch((v,)), v.compared_ratio())
+                for v in question.victims
             }
             return
         is_proved = question.method is None or BOUNDS[question.method].proof_status.is_guarantee

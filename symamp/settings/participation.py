@@ -18,7 +18,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition, LawTriple
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError, checked_call
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError, checked_call, checked_class
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter
@@ -56,6 +56,7 @@ Numbers = tuple[tuple[sp.Rational, int], ...]
 """Weights of numbers of users."""
 
 
+@checked_class
 @dataclass(frozen=True)
 class Participation:
     """Who takes part in a round, who is compared with whom, and what leaks: made by ``symamp.participation``.

@@ -15,6 +15,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.to_law import level_of, number
 from symamp.errors import ArgumentError, PrecisionError, Problem, SupportMismatchError
+from symamp.formulas.order import largest
 from symamp.laws.law import Level
 from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.reading import budget, digit_count, failure_probability, relative_gap, users
@@ -22,6 +23,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.users_who_differ import HeterogeneousUsers
+from symamp.settings.victims import Victims
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of
 
@@ -83,6 +85,16 @@ class Question:
             told = f"the number of a group with an honest user ({known}), or None for all"
             raise ArgumentError("victim", victim, told)
         return Question(crowd, crowd.n, None, None if victim is None else numbers[numbers.index(victim)])
+
+    @property
+    def victims(self) -> tuple[Victims, ...]:
+        """The groups of users who differ that are asked about; none where all users run one mechanism."""
+        subject = self.subject
+        return Victims.of(subject, self.victim) if isinstance(subject, HeterogeneousUsers) else ()
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return e^eps0 of the inputs that are compared, of those who are asked about; ``oo`` without a limit."""
+        return largest([v.compared_ratio() for v in self.victims]) if self.victims else self.subject.compared_ratio()
 
 
 @dataclass(frozen=True)

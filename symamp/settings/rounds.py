@@ -8,6 +8,11 @@ COVERED = (
     "adaptive rounds with fresh randomness: mechanism, users (n or more) and all inputs may depend on earlier outputs; "
     "not covered: memoised randomness, budgets chosen from the transcript"
 )
+OF_GROUPS = (
+    "adaptive rounds with fresh randomness: all inputs, and who is of which group, may depend on earlier outputs (a "
+    "victim of one group is of that group in every round), while the groups keep their numbers (or have more users, "
+    "where messages are shuffled); not covered: memoised randomness, budgets chosen from the transcript"
+)
 
 
 @dataclass(frozen=True)

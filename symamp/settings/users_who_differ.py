@@ -394,6 +394,11 @@ class Victim:
         x0, x1 = (ABSENT if p == 0 else x for x, p in zip(self.pair, self.worlds, strict=True))
         return x0, x1
 
+    def swapped(self) -> Victim:
+        """Return the same with the two data sets exchanged."""
+        columns = tuple(tuple(replace(c, on_x0=c.on_x1, on_x1=c.on_x0) for c in row) for row in self.columns)
+        return replace(self, pair=self.pair[::-1], columns=columns, worlds=self.worlds[::-1])
+
     @property
     def counts(self) -> list[int]:
         """How many users of each group there are besides the victim."""

@@ -13,7 +13,7 @@ from flint import acb, arb
 from symamp.laws.law import Level, total
 from symamp.numbers.surroundings import at_precision
 
-_ROOM, _MOST_NODES, _LARGEST_TILT, _BITS = 45.0, 200_000, 40.0, 128
+_ROOM, _MOST_NODES, _LONGEST, _LARGEST_TILT, _BITS = 45.0, 200_000, 2**36, 40.0, 128
 _AROUND, _LARGEST_SQUARE, _NEVER = 3, 100.0, -1.0 + 2.0**-53
 """How many thresholds on each side are compared, up to which variance of the sum."""
 
@@ -70,7 +70,19 @@ class Walk:
         if plan is None:
             return arb(0)
         with at_precision(plan.bits):
-            return plan.lower(level)
+            return plan.lower(self.slopes(level)).max(arb(0))
+
+    def chances(self, plan: StepPlan) -> tuple[arb, arb]:
+        """Return how likely the sum reaches the threshold: on x0 at least the first, on x1 at most the second.
+
+        Guarantee
+        ---------
+        Both are bounds on these sides. Proof: docs/proofs/users_who_differ.md, section 7.
+        """
+        x, y = self.on_x0, self.on_x1
+        with at_precision(plan.bits):
+            low, less = plan.lower((-self.mass0, x.up, x.down)), plan.lower((self.mass1, -y.up, -y.down))
+            return low.max(arb(0)), (-less).upper()
 
     def plan(self, level: Level) -> StepPlan | None:
         """Return the threshold where P0 = E P1 by the saddle point, and where to integrate."""
@@ -125,19 +137,19 @@ class StepPlan:
         beyond = _log_mgf(groups, 2.0 * tilt) - 2.0 * tilt * (threshold - 1)
         # The value is seldom smaller than this by more than the room.
         low = here - log(1.0 + square) - 2.0 * log(1.0 + 1.0 / max(h[0], 1e-12)) - _ROOM
-        if -here > tilt * _MOST_NODES + _ROOM:
+        if -here > tilt * _LONGEST + _ROOM:
             return StepPlan(walk, threshold, tilt, 2, 0, -inf)  # no sum of so many nodes tells it from other periods
-        nodes = min(ceil((max(0.0, beyond) - low) / tilt) + 2, _MOST_NODES)
-        last = nodes // 2
+        nodes = min(ceil((max(0.0, beyond) - low) / tilt) + 2, _LONGEST)
+        last = min(nodes // 2, _MOST_NODES)
         if kappa * (1.0 - cos(pi)) > 2.0 * _ROOM:
             share = 1.0 - 2.0 * _ROOM / kappa
             last = min(last, ceil(float(np.arccos(share)) * nodes / (2.0 * pi)) + 1)
         return StepPlan(walk, threshold, tilt, nodes, last, _estimate(groups, threshold, tilt, nodes, last, here, h))
 
-    def lower(self, level: Level) -> arb:
+    def lower(self, slopes: tuple[arb, arb, arb]) -> arb:
         """Return the integral in balls, without what is dropped and what other periods may add."""
         others, k, tilt, n = self.walk.others, self.threshold, arb(self.tilt), self.nodes
-        more, a, b = self.walk.slopes(level)
+        more, a, b = slopes
         here = _mgf(others, tilt) * (-tilt * k).exp()
         whole = arb(0)
         for j in range(self.last + 1):
@@ -149,7 +161,7 @@ class StepPlan:
                 value *= (1 + s.up * (up - 1) + s.down * (down - 1)) ** s.count
             weight = 1 if j == 0 or 2 * j == n else 2
             whole += weight * (value * (-z * k).exp()).real
-        return (whole / n - self._rest(here, more, a, b)).lower().max(arb(0))
+        return (whole / n - self._rest(here, more, a, b)).lower()
 
     def _rest(self, here: arb, more: arb, a: arb, b: arb) -> arb:
         others, k, tilt, n = self.walk.others, self.threshold, arb(self.tilt), self.nodes

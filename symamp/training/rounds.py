@@ -378,6 +378,8 @@ class Allocation(OneEpoch):
         t = self.steps
         fine = log_least < _RARE
         if self.swapped:  # one line for all levels nearby: K is small where losses are large
+            if fine:  # what is much larger needs no such small error
+                log_least = max(log_least, self.rough_log(eps) - 2.0 * FAR_BELOW)
             return line_for(self.step, t, _shared(-eps, fine), log_least + log(t) - eps)
         return line_for(self.step, t, _shared(eps, fine), log_least + log(t))
 
@@ -443,7 +445,7 @@ class Allocation(OneEpoch):
     def _rough_chernoff(self) -> tuple[Floats, Floats]:
         summand, t = self.step.summand, self.steps
         assert summand is not None
-        tilts = np.geomspace(1e-4, 1e20, 401) / sqrt(t * min(summand.variance, float(t)))
+        tilts = np.geomspace(1e-4, 1e200, 1201) / sqrt(t * min(summand.variance, float(t)))
         return tilts, t * summand.rough(tilts) - 1.0 - np.log(tilts)
 
 
@@ -735,7 +737,7 @@ def _shared(eps: float, fine: bool) -> float:
     """Return a number not below that many levels share, fewer where probabilities depend much on it."""
     parts = 128.0 if fine else 16.0 if abs(eps) >= 4.0 else 4.0
     mantissa, exponent = frexp(eps)
-    return 0.0 if -0.5 < eps < 0.0 else ldexp(ceil(parts * mantissa) / parts, exponent)
+    return 0.0 if -0.5 < eps < 0.0 and not fine else ldexp(ceil(parts * mantissa) / parts, exponent)
 
 
 @lru_cache(maxsize=512)

@@ -15,7 +15,7 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError
+from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, checked_class
 from symamp.formulas.order import sign
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Atom, Floats, Law, RationalLaw, total
@@ -107,6 +107,7 @@ class _Unbounded(Step):
         return sqrt(2.0 * (_SPARE - log_least)) * float(number(self.sigma)().mid())
 
 
+@checked_class
 @dataclass(frozen=True, init=False)
 class GaussianStep(_Unbounded):
     """A sum of clipped gradients with normal noise: ``sigma`` is its deviation over the norm at which they are clipped.
@@ -198,6 +199,7 @@ def _gaussian_laws(step: GaussianStep, shifts: Shifts, log_least: float) -> tupl
     return _laws(cells, [masses(None, places[0]), masses(places[-1], None)])
 
 
+@checked_class
 @dataclass(frozen=True, init=False)
 class DiscreteGaussianStep(_Unbounded):
     """A sum of clipped integers with noise Z, P(Z = z) proportional to e^(-z^2/(2 sigma^2)); each is at most 1.
@@ -328,6 +330,7 @@ def _is_flat(start: Masses, end: Masses) -> bool:
 _ROWS = "rows of 2 or 3 rational probabilities"
 
 
+@checked_class
 @dataclass(frozen=True, init=False)
 class TableStep(Step):
     """A step with finitely many messages: rows of their probabilities with the example and without.
@@ -422,6 +425,7 @@ def _ball(x: fmpq) -> Callable[[], arb]:
 # ----------------------------------------------------------------------- Steps with a density that symamp knows already
 
 
+@checked_class
 @dataclass(frozen=True)
 class NoiseStep(Step):
     """A step with noise of the catalogue, such as ``sa.Laplace(eps0=1)``, on clipped numbers in [0, 1] or [-1, 0].

@@ -37,7 +37,7 @@ _WAVE |= dict.fromkeys(("start", "end", "tilt", "peak", "left", "turn"), str)
 _PLANS = {"wave": _WAVE, "line": _LINE, "jump": _JUMP, "closed": {"kind": str, "precision": int}}
 _ROUNDS = {"kind": str, "precision": int, "plan": KERNEL, "curves": [{"steps": int, "right": [int], "left": [int]}]}
 _MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
-_MOST_COUNT, _MOST_TERMS, _BINS = 50_000, 4 * 10**9, 120
+_MOST_COUNT, _MOST_TERMS, _BINS, _PLACES = 50_000, 4 * 10**9, 120, 22
 
 
 def verdict(data: Any) -> Verdict:
@@ -424,14 +424,24 @@ def _by_jump(check: Check, s: arb, t: int, k: arb, plan: Any) -> tuple[arb, arb]
             found += ((p0 - p1) - share) * (rate * x).exp() + share * (rate * z).exp()
         return found
 
-    chance = (moment(tilt) / (1 - p)) ** (t - 1) * (-tilt * y).exp()
-    one = _above(s, k - r, 1) - (k - r) * _above(s, k - r, 0)
+    def jump(place: arb) -> arb:
+        return _above(s, k - place, 1) - (k - place) * _above(s, k - place, 0)
+
+    chance = (moment(tilt) / (1 - p)) ** (t - 1) * (-tilt * r).exp()
+    low, high, beyond, last = arb(0), arb("+inf"), arb(0), jumped + p * (y - r)
+    for i in range(_PLACES):  # nearer and nearer to the mean of the others
+        excess = (y - r) / arb(2) ** (arb(i) / 2)
+        if not tilt * excess >= 2:
+            break
+        rare = chance * (-tilt * excess).exp()
+        beyond, last = beyond + last * rare, jump(r + excess)
+        low = low.max(_density(s, k) / 2 * (v - excess**2 * rare))
+        high = high.min(_density(s, k - r - excess) / 2 * v + beyond)
     weight = t * (1 - p) ** (t - 1)
-    low = weight * (one + _density(s, k) / 2 * (v - (y - r) ** 2 * chance).max(arb(0)))
-    high = weight * (one + _density(s, k - y) / 2 * v + (jumped + p * (y - r)) * chance)
+    high = weight * (jump(r) + high)
     high += moment(alone) ** t * (-alone * k - 1).exp() / alone
     high += t * (jumped * (t - 1) * p + ((t - 1) * p) ** 2 / 2)
-    return low.lower(), high.upper()
+    return (weight * (jump(r) + low)).lower(), high.upper()
 
 
 def _above(s: arb, x: arb, power: int) -> arb:

@@ -183,7 +183,8 @@ class _Search:
             if found.upper > 0.0:
                 estimate = min(estimate, found.upper)
             # Once more where rare large values make the first guess many times as dear as it had to be.
-            d *= float(np.clip(0.95 * np.sqrt(gap / found.gap), 0.25, 0.9 if found.gap > gap else _COARSER))
+            longest = 0.9 if found.gap > gap else _COARSER
+            d *= float(np.clip(0.95 * np.sqrt(gap / max(found.gap, 1e-3 * gap)), 0.25, longest))
         return best
 
     def _is_misjudged(self, found: _Trial, gap: float) -> bool:

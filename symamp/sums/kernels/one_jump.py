@@ -21,8 +21,11 @@ from symamp.sums.kernels.one_sided import Summand
 # What is tuned. Every choice gives a bound; these trade time against width.
 _BITS = 160
 """Bits of all steps: nothing cancels but for a factor of about the square of a deviation."""
-_PARTS, _PLACES = (1.05, 1.12, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9)
-"""Thresholds that are tried, as parts of K; and up to where the rest is expanded, as parts of what it may reach."""
+_PARTS, _NEAR, _STEEP = (1.05, 1.12, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0), 0.999, 3.0
+"""Thresholds that are tried, as parts of K; what the rest exceeds seldom, as a part of what it may; and the least
+exponents, over the inverse of what it exceeds its mean by."""
+_SHARES = 2.0 ** (-0.5 * np.arange(22))
+"""Places between which what the rest adds is bounded apart, as parts of the last one, above its mean."""
 _FURTHER_PARTS, _NEVER = tuple(20.0 * 4.0**j for j in range(1, 20)), -100.0
 """The same where no summand is above them, but for a chance with this logarithm."""
 _EDGES = [0.0, *(2.0 ** (j / 4.0) for j in range(-120, -12)), *(2.0 ** (j / 16.0) for j in range(-48, 1))]
@@ -77,21 +80,21 @@ def parameters_of_jumps(law: Summand, n: int, k: float) -> Parameters | None:
         alone = n * logs - tilts * k - np.log(tilts)
         log_one = law.rough_above(m)
         rest = float(n)  # about the mean of the other summands
-        for share in _PLACES:
-            y = rest + share * (k - m - rest)
-            if y <= rest:
-                break
-            usable = tilts * (y - rest) >= 3.0
-            if not usable.any():
-                continue
-            beyond = np.where(usable, (n - 1) * logs - tilts * y, np.inf)
-            log_jump = law.rough_tail(k - rest)
-            spread = law.rough_above(k - y) - log(k - y) + log(max(n * law.variance, 1e-300)) - log_jump
-            two = log(n) + log(m + n) + 2.0 * log_one - log_jump
-            farther = float(beyond.min()) + log_one + log(m + y - rest) - log_jump
-            cost = float(np.logaddexp.reduce([spread, float(alone.min()) - log_jump - log(n), farther, two]))
-            tilt, tilt_alone = float(tilts[beyond.argmin()]), float(tilts[alone.argmin()])
-            found.append((cost, Parameters(m, y, tilt, tilt_alone)))
+        if (k - m) * _NEAR <= rest:
+            continue
+        excess = ((k - m) * _NEAR - rest) * _SHARES
+        log_jump, places = law.rough_tail(k - rest), k - rest - excess
+        tails, above = (np.array([f(x) for x in places]) for f in (law.rough_tail, law.rough_above))
+        spread = above - np.log(places) + log(max(n * law.variance, 1e-300))
+        chances = ((n - 1) * logs - tilts * rest)[:, None] - np.outer(tilts, excess)
+        # What the others add beyond a place: the last one, and those before it, one after the other.
+        beyond = chances + np.append(log_one + log(m + excess[0]), tails[:-1])
+        costs = np.logaddexp(spread, np.logaddexp.accumulate(beyond, axis=1))
+        costs[np.outer(tilts, excess) < _STEEP] = np.inf
+        two = 2.0 * log(n) + log(m + n) + 2.0 * log_one - log_jump
+        cost = np.logaddexp.reduce([costs.min() - log_jump, alone.min() - log_jump - log(n), two])
+        tilt, tilt_alone = tilts[costs.min(axis=1).argmin()], tilts[alone.argmin()]
+        found.append((float(cost), Parameters(m, rest + float(excess[0]), float(tilt), float(tilt_alone))))
     return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
@@ -124,17 +127,26 @@ def _bracket(law: Summand, n: int, k: arb, found: Parameters) -> tuple[arb, arb]
     others, kept = n - 1, 1 - p
     mean = (1 - jumped) / kept
     rest, variance = others * mean, others * (square / kept - mean * mean)
-    weight = n * kept**others
-    one = law.above(k - rest, 1) - (k - rest) * law.above(k - rest, 0)
     if not (k - y >= m and m >= 1 and tilt * (y - rest) >= 2 and y > rest):
         return arb(0), arb("+inf")
-    chance = (_moment(law, found.threshold, tilt) / kept) ** others * (-tilt * y).exp()
-    flat = (variance - (y - rest) ** 2 * chance).max(arb(0))
-    low = weight * (one + law.density(k) * flat / 2)
-    expanded = one + law.density(k - y) * variance / 2 + (jumped + p * (y - rest)) * chance
+
+    def jump(place: arb) -> arb:  # E(L + place - K)_+
+        return law.above(k - place, 1) - (k - place) * law.above(k - place, 0)
+
+    chance = (_moment(law, found.threshold, tilt) / kept) ** others * (-tilt * rest).exp()
+    low, high, beyond, last = arb(0), arb("+inf"), arb(0), jumped + p * (y - rest)
+    for share in _SHARES:
+        excess = (y - rest) * arb(share)
+        if not tilt * excess >= 2:
+            break
+        rare = chance * (-tilt * excess).exp()
+        beyond, last = beyond + last * rare, jump(rest + excess)
+        low = low.max(law.density(k) * (variance - excess**2 * rare) / 2)
+        high = high.min(law.density(k - rest - excess) * variance / 2 + beyond)
+    one, weight = jump(rest), n * kept**others
     none = _moment(law, found.threshold, tilt_alone) ** n * (-tilt_alone * k - 1).exp() / tilt_alone
     two = n * (jumped * others * p + (others * p) ** 2 / 2)
-    return low.lower().max(arb(0)), (weight * expanded + none + two).upper()
+    return (weight * (one + low)).lower().max(arb(0)), (weight * (one + high) + none + two).upper()
 
 
 def _moment(law: Summand, m: float, tilt: arb) -> arb:

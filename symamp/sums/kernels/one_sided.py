@@ -40,6 +40,8 @@ again."""
 _QUARTER, _TURNS, _FAR = 1.2, (0.1, 0.2, 0.3, 0.45, 0.6, 0.7), 1e300
 """The strip of real integrands, as an angle; turns that are tried for a line; and the largest argument at which a
 saddle point is looked for."""
+_ANGLES_BEYOND = np.geomspace(1e-4, 1.5, 33)[:, None]
+"""Angles that are tried for a bound on what is far out."""
 _LEAST_TILT, _MANY_TILTS, _FEWER, _WIDER, _RELATIVE = 1e-4, 161, 8, (1.0, 2.0, 4.0, 8.0, 16.0, 33.0), 32.0
 """Tilts that are tried for what is folded from below: the least, in units of the inverse deviation of T or of its mean,
 how many, and one of how many of them makes a plan; windows that are tried, over K; and
@@ -205,11 +207,26 @@ class Lognormal:
             return np.where(found > _SMALL_LOG, found, -s * s * (place + place * place / 2.0) - np.log1p(place) / 2.0)
 
     def rough_decay(self, c: float, u: Floats) -> Floats:
-        """Return about log |phi(c + iu)/phi(c)|, or what ``beyond`` says of it: the integrand at its saddle point."""
-        s = float(self.sigma())
-        place = self._saddle(np.concatenate([[c], c + 1j * u]))
-        logs = (-s * s * (place + place * place / 2.0)).real
-        return np.asarray(logs[1:] - logs[0])
+        """Return about what ``beyond`` says of log |phi(c + iu)/phi(c)|."""
+        return np.asarray(self._turned(c, u)[1] - self._rough_log(np.array([c])))
+
+    def _turned(self, c: float, u: Floats) -> tuple[Floats, Floats]:
+        """Return the angle that makes the bound of ``beyond`` least, of those tried, and its logarithm, in doubles."""
+        s, most = float(self.sigma()), np.arctan2(u, c) * (1.0 - 1e-9)
+        angles = np.minimum(np.vstack([self._saddle(c + 1j * u).imag, _ANGLES_BEYOND * np.ones((1, len(u)))]), most)
+        logs = (s * angles) ** 2 / 2.0 + self._rough_log(c * np.cos(angles) + u * np.sin(angles))
+        best = logs.argmin(axis=0), np.arange(len(u))
+        return angles[best], logs[best]
+
+    def _rough_log(self, tilts: Floats) -> Floats:
+        """Return about log phi at real tilts, from a table of its logarithms."""
+        known, logs = self._rough_table
+        return np.asarray(-np.exp(np.interp(np.log(tilts), known, logs)))
+
+    @cached_property
+    def _rough_table(self) -> tuple[Floats, Floats]:
+        tilts = np.geomspace(1e-150, 1e150, 1501)
+        return np.log(tilts), np.log(-self.rough(tilts))
 
     def _saddle(self, w: Any) -> Any:
         """Return where the integrand of phi(w) is stationary, at -s times this, in doubles."""
@@ -247,8 +264,7 @@ class Lognormal:
 
     def turn(self, c: arb, u: arb) -> float:
         """Return about the angle of the saddle point of phi(c + iu), at most that of c + iu."""
-        angle = float(acb(c, u).arg().lower()) * (1.0 - 1e-9)
-        return min(float(self._saddle(complex(float(c), float(u))).imag), angle)
+        return float(self._turned(float(c), np.array([float(u)]))[0][0])
 
     def above(self, x: arb, power: int) -> arb:
         """Return E[L^k; L > x] for a power k and x >= 0."""
