@@ -20,6 +20,7 @@ from symamp.accounting.curves import (
 )
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.densities import SmoothPairBound
+from symamp.bounds.interval import NoiseInterval
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.search import CandidateBounds, OnlyBound
 from symamp.data_sets.search import DataSetSearch, Repeated
@@ -43,8 +44,11 @@ from symamp.sums.divergence import Settings
 # What is tuned: the width of a curve against the time of its points, all relative. Every width gives a bound.
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
 _POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIBLE) for x in (1e-5, 1e-4))
-_DEAR_POINT = 1e-3
-"""How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
+_DEAR_POINT, _POINT_OF_BOXES = 1e-3, 1.5e-2
+"""How close the values of a round are taken: their width must stay below what a cell of the grid costs. Boxes of pairs
+are fewer where they are less close, and then there are more levels."""
+_FEW_LEVELS = 4
+"""So few are no curve."""
 _FEW_USERS = 1_000
 """Up to so many users kernels take many frequencies, and the ends are apart by more, since data sets do not attain the
 bounds: values and curves are less close."""
@@ -221,7 +225,9 @@ class ShuffledRound(Round):
             return CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
         own = limits.part(FAR if far else NEAR)
-        found = descend(levels, lambda e: point(e, own, far=far), tolerance, own)
+        # The levels of a curve end where the cheap bound hardly counts.
+        ends = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
+        found = descend(levels, lambda e: point(e, own, far=far or e in ends), tolerance, own)
         if far or len(self._chosen) == 1 or not own.was_met:
             return found
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
@@ -250,7 +256,8 @@ class ShuffledRound(Round):
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
             dear = part.estimate_error > 0.0
-            settings = replace(accuracy, gap=_DEAR_POINT if dear else accuracy.gap).under(limits)
+            own = _POINT_OF_BOXES if isinstance(part, NoiseInterval) else _DEAR_POINT if dear else accuracy.gap
+            settings = replace(accuracy, gap=own).under(limits)
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, settings, None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)

@@ -37,7 +37,7 @@ SOURCE = "Theorem I (docs/proofs/interval.md)"
 # What is tuned. All grids, boxes and tilts give a bound; these trade time against width. Rules of thumb.
 _ROOM, _OF_MOMENTS = 2e-4, 4.5e-3
 """How far, relatively in epsilon, the bound may be above that of the pair of the ends, for what cells cost; and more,
-in log delta, for what moments do."""
+in log delta, for what moments do. The gap that is aimed at is room, too."""
 _SHORTEST, _LONGEST, _STEP = 0.003, 0.125, 1.25
 """The least and the largest cell of compared inputs, as parts of the interval, and steps between."""
 _OF_CELL, _OF_REMAINDER = 0.4, 0.04
@@ -183,7 +183,7 @@ class NoiseInterval(PairBoundDefaults):
             parameters = None if found is None else raised_to_majorant(found.parameters)
             if found is None or parameters is None or not self._least_log < found.log_value < 0.0:
                 return Enclosure(arb(0), everywhere, "one user", BITS)
-            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, parameters, settings.limits)
+            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, parameters, settings)
             upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
         return Enclosure(arb(0), upper, "boxes of pairs", BITS, evidence=evidence)
 
@@ -232,11 +232,13 @@ class _Boxes:
     Divergences are in units of that of the ends, of e^``log_unit``.
     """
 
-    def __init__(self, grid: Grid, level: Level, n: int, found: Found, parameters: Parameters, limits: Limits) -> None:
-        self.grid, self.level, self.n, self.log_unit, self.limits = grid, level, n, found.log_value, limits
+    def __init__(
+        self, grid: Grid, level: Level, n: int, found: Found, parameters: Parameters, settings: Settings
+    ) -> None:
+        self.grid, self.level, self.n, self.log_unit, self.limits = grid, level, n, found.log_value, settings.limits
         self.parameters = parameters
         self.e = 1.0 + level.rough_minus_one()
-        self.room = _room(found, level, n)
+        self.room = _room(found, level, n) + settings.gap
         self.aim = exp(self.room) + self._in_units(grid.lost)
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e

@@ -49,7 +49,7 @@ _MOST, _CHUNK = 30_000_000, 500_000
 _NEAR, _BETWEEN, _FAR = 64, 40, 48
 """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
 _FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
-"""Where waves are taken from, and the cells there, in units of the tilted spread; the largest angle."""
+"""Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
 _DEPTH = 12.0
 """|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
 _NEAR_BY = 0.25, 0.15, 0.08
@@ -625,12 +625,17 @@ def bounds_by_moments(
     g = first[0] - e[0] * second[0]
     gain = float(np.maximum(g, 0.0).sum())
     main = max(parameters.terms, key=lambda t: log(t.a) - t.lam * (n - 1) * gain)
-    spread = _spread(classes, g)
+    spread, fourth = _spreads(classes, g)
     if not gain > 0.0 or parameters.tilt_a * parameters.p_lo > _LARGEST_EXPONENT:
         return nothing
-    start = max(2.0 * main.s, _FAR_FROM / spread)
+    # Up to half of the square at which fourth moments outweigh second ones, they say how |M| falls.
+    start = max(2.0 * main.s, min(_FAR_FROM, (6.0 / (3.0 + fourth)) ** 0.5) / spread)
     # Waves of huge values are known up to a frequency.
-    step = min(_FAR_STEP / spread, (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR)
+    step = min(
+        _FAR_STEP / spread,
+        0.5 * start,
+        (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR,
+    )
     if not step > 0.0:
         return nothing
     far = np.asarray(start + step * np.arange(_FAR + 1.0))
@@ -641,9 +646,12 @@ def bounds_by_moments(
         return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
 
 
-def _spread(classes: Floats, g: Floats) -> float:
+def _spreads(classes: Floats, g: Floats) -> tuple[float, float]:
+    """Return the largest root of a second moment, and the largest fourth moment in units of the second one's square."""
     with np.errstate(all="ignore"):
-        return sqrt(float(np.nanmax(np.where(classes > 0.0, g * g / classes, 0.0).sum(axis=1))))
+        squares = np.where(classes > 0.0, g * g / classes, 0.0)
+        second, fourth = squares.sum(axis=1), np.where(classes > 0.0, squares**2 / classes, 0.0).sum(axis=1)
+        return sqrt(float(np.nanmax(second))), float(np.nanmax(fourth / second**2))
 
 
 def _reach(classes: Floats, size: Floats) -> float:

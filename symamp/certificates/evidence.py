@@ -250,7 +250,8 @@ def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> Data:
 def _boxes_of_pairs(part: NoiseInterval, at: At, found: BoxesEvidence, n: int, split: int) -> Data:
     """Return tables and cells, stage by stage, and the parameters of the ends, which serve all corners."""
     assert at.level is not None
-    ends = part.ends(0).enclose(at.level, n, Settings(gap=_GAP_OF_ENDS)).evidence
+    cut = part.cut_at(at.level, n)
+    ends, grid = part.ends(cut).enclose(at.level, n, Settings(gap=_GAP_OF_ENDS)).evidence, grid_of(part.noise, cut)
     assert isinstance(ends, AllDataSetsEvidence)
     stages = [
         {"nodes": [exact_double(y) for y in stage.nodes]}
@@ -258,7 +259,8 @@ def _boxes_of_pairs(part: NoiseInterval, at: At, found: BoxesEvidence, n: int, s
         for stage in found.stages
     ]
     return {
-        "others": [exact_double(x) for x in grid_of(part.noise, 0).places],
+        "others": [exact_double(x) for x in grid.places],
+        "cap": exact_double(grid.cap),
         "tilts": [exact_double(x) for x in found.tilts],
         "plan": _all_data_sets_plan(ends, split),
         "stages": stages,

@@ -12,16 +12,19 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.bound import PairBound
+from symamp.bounds.noise_table import shape_of
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.certificates.text import At, expression_text, fraction_text
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, Problem, UndecidedOrderError
+from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.verifier import check as checks
 from symamp.verifier import mechanisms as read
 
@@ -201,6 +204,22 @@ def of_budget(ratio: sp.Expr, at: At | None) -> Described:
     if at is not None and at.level is not None and at.level.rational is None and is_zero(sp.log(ratio) - at.eps):
         text = f"exp({at.text})"
     return Described({"kind": "budget", "ratio": text}, ("x0", "x1"))
+
+
+def of_noise(noise: AdditiveNoise) -> Described | None:
+    """Return noise whose density the verifier knows, None for other noise."""
+    shape, half = shape_of(noise), noise.half_density()
+    assert half is not None
+    wave = sp.exp(-shape.rate * Z)
+    if shape.has_exponential_tail:
+        data = {"kind": "laplace", "eps0": expression_text(shape.rate)}
+    elif not shape.has_rate:
+        data = {"kind": "gaussian", "sigma": expression_text(normal(1 / (sp.sqrt(2 * sp.pi) * half.subs(Z, 0))))}
+    elif normal(half - shape.rate * wave / (1 + wave) ** 2) == 0:
+        data = {"kind": "logistic", "eps0": expression_text(shape.rate)}
+    else:
+        return None
+    return Described(data, ("0", "1"))
 
 
 def of_triples(

@@ -19,7 +19,6 @@ from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
 from symamp.bounds.hypotheses import EVERYONE, Hypothesis
 from symamp.bounds.interval import BoxesEvidence, NoiseInterval
-from symamp.bounds.noise_table import shape_of
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
@@ -28,8 +27,16 @@ from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
-from symamp.certificates.mechanisms import Described, lists_others, of_budget, of_orbits, of_table, of_triples
-from symamp.certificates.text import LIMIT, At, expression_text, fraction_text, integer_text
+from symamp.certificates.mechanisms import (
+    Described,
+    lists_others,
+    of_budget,
+    of_noise,
+    of_orbits,
+    of_table,
+    of_triples,
+)
+from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.envelope import envelope
 from symamp.decompositions.numeric_table import NumericTable
@@ -58,6 +65,10 @@ FINER_GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 has settled, or none that proves the claim."""
 _MOST_LISTED, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
+
+_MOST_CORNERS = 70_000
+"""Messages times boxes: with more of them, large budgets or few users, corners of other noise than Laplace noise take
+the verifier minutes, and far from the worst pair it leaves some open."""
 
 _OF_DENSITIES = ("worst_pair", "density_pairs", "interval")
 """Analyses whose evaluations the verifier cannot repeat."""
@@ -254,7 +265,9 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
     if methods == {"interval"}:
         (part,) = parts
         assert isinstance(part, NoiseInterval)
-        return Described({"kind": "laplace", "eps0": expression_text(shape_of(part.noise).rate)}, part.pair)
+        found = of_noise(part.noise)
+        assert found is not None
+        return found
     if methods and methods <= set(_OF_BUDGET):
         return of_budget(subject.local_ratio(), at)
     mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
@@ -308,7 +321,7 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     subject, n = question.subject, question.n
     evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
     method = known[0].part.method if known else None
-    if _is_of_laplace(known):
+    if _is_of_known_noise(known):
         return Above(at, bound, known)
     if method in _OF_DENSITIES:
         raise ArgumentError("certificate", Problem(f"an answer by {method} has none"), _instead(subject))
@@ -344,10 +357,14 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     return Above(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
-def _is_of_laplace(known: Sequence[Evidence]) -> bool:
-    """Return whether an evaluation is that of all pairs of an interval, for Laplace noise."""
-    parts = [e.part for e in known if isinstance(e.details, BoxesEvidence)]
-    return any(isinstance(part, NoiseInterval) and shape_of(part.noise).has_exponential_tail for part in parts)
+def _is_of_known_noise(known: Sequence[Evidence]) -> bool:
+    """Return whether an evaluation is that of all pairs of an interval, with noise that the verifier knows."""
+    for e in known:
+        if isinstance(e.details, BoxesEvidence) and isinstance(e.part, NoiseInterval):
+            found, stage = of_noise(e.part.noise), e.details.stages[0]
+            size = len(stage.nodes) * len(stage.first) * len(stage.second)
+            return found is not None and (found.data["kind"] == "laplace" or size <= _MOST_CORNERS)
+    return False
 
 
 def _another(subject: Subject) -> str:

@@ -151,6 +151,8 @@ _CUTS, _NEAR_ENOUGH = 3, 2e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
 _CLOSE = 1e-2
 """Places so near, relatively, show rounding in place of a slope."""
+_DEAR_ERROR = 0.05
+"""How far beyond what is missed, in the logarithm of delta, steps go where a trial takes long."""
 _ROOM = 1e-2
 """How far from the root ends that are known by certified sums alone are tried first, in the logarithm of delta."""
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
@@ -669,13 +671,18 @@ class _ManyRounds(_Search):
         self._width = _ROUNDS_GAP
         self.estimate = cache(self._estimate)  # type: ignore[method-assign]
 
+    def _high(self, place: _Root, low: _Root, rising: bool) -> _Root:
+        """Where points take long data sets tell about as well where the bound is delta, and cost little."""
+        return low if self.is_dear(low[0]) else super()._high(place, low, rising)
+
     def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
         """Of brackets that are wide anyhow ends are less close; places are corrected by estimates as close as those."""
         high, low = super().roots(rising=rising)
         if self.least < min(high[0], low[0]) and max(high[0], low[0]) < self.most:
             apart = abs(log(high[0] / low[0])) * low[1] * -self.log_delta * _EPS_PER_LOG - _FEW_POINTS
             self._width = min(max(_ROUNDS_GAP, _SHARE_OF_BRACKET * apart), _WIDEST_GAP)
-        return self._corrected(high, True, rising), self._corrected(low, False, rising)
+        corrected = self._corrected(low, False, rising)
+        return (corrected if high == low else self._corrected(high, True, rising)), corrected
 
     def _corrected(self, root: _Root, above: bool, rising: bool) -> _Root:
         x, slope = root
@@ -774,7 +781,6 @@ class _Proof:
 class _Side:
     """Answers for delta, to be proved on one side of it. Places are log(x/least); ``admitted`` rounds an x."""
 
-    error = 0.0
     above: ClassVar[bool]
 
     def __init__(
@@ -784,6 +790,7 @@ class _Side:
         self.root = log(found[0] / search.least)
         self._slope = -search.log_delta * found[1] if isfinite(found[1]) and found[1] > 0.0 else 1.0
         self.width = search.room(self._slope)
+        self.error = _DEAR_ERROR if self.above and search.is_dear(found[0]) else 0.0
         self._known: dict[float, Trial[_Proof]] = {}
 
     def slope(self, place: float) -> float:

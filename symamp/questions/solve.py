@@ -31,8 +31,9 @@ _TRIALS, _HALVES = 40, 64
 _LEAST_STEP, _LARGEST_MISS = 2e-16, 50.0
 """A step is at least so much of the place, which doubles tell apart; and a miss in the logarithm counts for no more
 than this, so that one step does not leave the range."""
-_LONGER_STEP, _STEP_BEYOND = 2.0, 1.1
-"""How much longer each step is than the one before, and than the slope says."""
+_LONGER_STEP, _STEP_BEYOND, _CLOSING = 2.0, 1.1, 0.3
+"""How much longer each shift is than the one before, and than the slope says; and by which part a miss gets smaller
+where the slope alone says how far to go."""
 _ERROR_KEPT, WORTH = 0.25, 3e-4
 """What of the error of estimates a nearer place keeps as room; how much nearer, relatively, is worth evaluating one
 pair of inputs."""
@@ -107,11 +108,10 @@ def step_out(side: Side[Proof]) -> tuple[float, Proof] | None:
                 if other.proof is not None:
                     return nearer, other.proof
             return place, found.proof
+        longer = 1.0 if missed is not None and found.miss < _CLOSING * missed[1] else _LONGER_STEP
         missed = shift, found.miss
         miss = min(found.miss + side.error, _LARGEST_MISS)
-        shift = max(
-            _LONGER_STEP * shift, shift + _STEP_BEYOND * miss / slope, abs(root) * _LEAST_STEP, side.width / slope
-        )
+        shift = max(longer * shift, shift + _STEP_BEYOND * miss / slope, abs(root) * _LEAST_STEP, side.width / slope)
     return None
 
 

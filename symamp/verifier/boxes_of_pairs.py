@@ -1,9 +1,10 @@
-"""Laplace noise on an interval of inputs: all pairs of inputs, in boxes, by the pairs of their corners.
+"""Noise on an interval of inputs: all pairs of inputs, in boxes, by the pairs of their corners.
 
 PROVED: at this level no pair of inputs and no data set has a larger divergence than the number that is returned
 (docs/proofs/interval.md). Tables, laws of other users and remainders are made here from the density and the places
 of the certificate; corners are settled by one tilt, or by the integrals over all data sets. The interval of inputs is
-[0, 1], and the noise has the density c e^(-c |z|)/2.
+[0, 1]. Messages beyond the first and the last node are another user's own symbol; of the victim's, what is beyond the
+first is added to the divergence.
 """
 
 from __future__ import annotations
@@ -12,28 +13,30 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
 from itertools import pairwise, product
+from math import log
 from typing import Any
 
 from flint import arb, fmpq
 
 from . import all_data_sets
 from .check import INFINITY, ZERO, Number, larger
-from .mechanisms import LaplaceNoise
+from .mechanisms import NoiseOnInterval
 from .other_inputs import PLAN
 from .setting import At
 
 KIND = "boxes of pairs"
 _CELL = (str, str, str)
 _STAGE: dict[str, Any] = {"nodes": [str], "first": [_CELL], "second": [_CELL]}
-_MOST_PLACES, _SETTLED = 512, fmpq(19, 20)
-"""Of one stage; and a corner below this part of the claim by one tilt is settled."""
-_ONE = fmpq(1)
+_MOST_PLACES, _SETTLED, _APART = 512, fmpq(19, 20), log(4)
+"""Of one stage; a corner below this part of the claim by one tilt is settled; and how much, in logarithms, ratios in
+one part of a remainder differ where they have no limit."""
+_ONE, _ZEROS = fmpq(1), (arb(0), arb(0))
 Box = tuple[int, int]
 
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of the evidence."""
-    return {"others": [str], "tilts": [str], "plan": PLAN, "stages": [_STAGE]}
+    return {"others": [str], "cap": str, "tilts": [str], "plan": PLAN, "stages": [_STAGE]}
 
 
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
@@ -42,7 +45,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     A stage has a table of its own, and cells of compared inputs; later ones are about what earlier ones leave open.
     """
     check, mechanism = at.check, at.only(what)
-    check.require(isinstance(mechanism, LaplaceNoise), f"{what}: no Laplace noise", "invalid")
+    check.require(isinstance(mechanism, NoiseOnInterval), f"{what}: no noise on an interval", "invalid")
     good = at.n >= 2 and 0 < at.value < 1 and data["plan"] is not None
     check.require(good, f"{what}: one user, a trivial claim, or no plan", "invalid")
     result, left, before = ZERO, {(0, 0)}, [[ZERO, _ONE]] * 2
@@ -69,7 +72,8 @@ class _Stage:
     def __init__(self, at: At, mechanism: Any, data: dict[str, Any], stage: dict[str, Any], what: str) -> None:
         check = at.check
         self.at, self.check, self.what, self.n, self.data = at, check, what, at.n, data
-        self.c, self.e = arb(mechanism.eps0), arb(check.number(f"exp({at.eps})"))
+        self.noise, self.e = mechanism.noise(), arb(check.number(f"exp({at.eps})"))
+        self.cap = arb(check.number(data["cap"]))
         self.nodes = [check.fraction(x) for x in stage["nodes"]]
         self.others = [check.fraction(x) for x in data["others"]]
         self.sides = [[[check.number(x) for x in cell] for cell in stage[key]] for key in ("first", "second")]
@@ -78,14 +82,19 @@ class _Stage:
         )
         self.places = [[check.fraction(cell[0]) for cell in stage[key]] + [_ONE] for key in ("first", "second")]
         for places in (self.nodes, self.others, *self.places):
-            good = len(places) > 1 and places[0] == 0 and places[-1] == 1 and all(a < b for a, b in pairwise(places))
+            check.require(all(a < b for a, b in pairwise(places)), f"{what}: places out of order", "invalid")
+        for places in (self.others, *self.places):
+            good = len(places) > 1 and places[0] == 0 and places[-1] == 1
             check.require(good, f"{what}: places do not go from 0 to 1", "invalid")
-        good = {*self.others, fmpq(1, 2)} <= set(self.nodes)
-        check.require(good, f"{what}: a place of other users, or the middle, is no node", "invalid")
-        good = all(0 <= k < INFINITY and 0 < s < INFINITY for side in self.sides for _, k, s in side)
+        good = {*self.others, fmpq(1, 2)} <= set(self.nodes) and self.nodes[0] + self.nodes[-1] == 1
+        check.require(good, f"{what}: a place of other users, or the middle, is no node, or nodes end", "invalid")
+        good = self.cap > 0 and all(0 <= k < INFINITY and 0 < s < INFINITY for side in self.sides for _, k, s in side)
         check.require(good, f"{what}: numbers of a cell out of range", "invalid")
         self.known = {y: j for j, y in enumerate(self.nodes)}
+        self.cells = [arb(b - a) for a, b in pairwise(self.nodes)]
+        self.outside = self.noise.beyond(arb(-self.nodes[0]))
         self._rows: dict[fmpq, list[arb]] = {}
+        self._laws: dict[fmpq, tuple[list[arb], arb]] = {}
 
     @property
     def boxes(self) -> list[Box]:
@@ -106,14 +115,30 @@ class _Stage:
         if x not in self._rows:
             self.check.require(x in self.known, f"{self.what}: an input that is no node", "invalid")
             self.check.spend(len(self.nodes), hard=True)
-            self._rows[x] = [self.c / 2 * (-self.c * abs(arb(y - x))).exp() for y in self.nodes]
+            self._rows[x] = [self.noise.density(arb(abs(y - x))) for y in self.nodes]
         return self._rows[x]
+
+    def whole(self, x: fmpq) -> arb:
+        """Return the sum of the masses of the nodes for the input x."""
+        return sum((f * w for f, w in zip(self.row(x), self.weights, strict=True)), arb(0))
+
+    def law(self, x: fmpq) -> tuple[list[arb], arb]:
+        """Return the probabilities of the nodes for the input x under the cap, and what the cap takes."""
+        if x not in self._laws:
+            whole = self.whole(x)
+            found = [f * w / whole for f, w in zip(self.row(x), self.weights, strict=True)]
+            kept = [p.min(self.cap * m) for p, m in zip(found, self.blanket, strict=True)]
+            taken = sum((p - k for p, k in zip(found, kept, strict=True)), arb(0)) if self.cap < INFINITY else arb(0)
+            self._laws[x] = kept, taken
+        return self._laws[x]
 
     @cached_property
     def weights(self) -> list[arb]:
         """The integrals of the functions that are 1 at a node and 0 at its neighbours."""
-        halves = [(self.c * arb(b - a) / 2).tanh() / self.c for a, b in pairwise(self.nodes)]
-        return [a + b for a, b in zip([1 / self.c, *halves], [*halves, 1 / self.c], strict=True)]
+        halves = [self.noise.halves(arb(a), arb(b)) for a, b in pairwise(self.nodes)]
+        after, before = zip(*halves, strict=True)
+        tail = self.noise.tail
+        return [a + b for a, b in zip([tail, *before], [*after, tail], strict=True)]
 
     @cached_property
     def hidden(self) -> list[arb]:
@@ -121,11 +146,16 @@ class _Stage:
         return [a.min(b) for a, b in zip(self.row(ZERO), self.row(_ONE), strict=True)]
 
     @cached_property
+    def blanket(self) -> list[arb]:
+        """Their masses."""
+        return [m * w for m, w in zip(self.hidden, self.weights, strict=True)]
+
+    @cached_property
     def classes(self) -> list[list[arb]]:
         """The masses of the nodes, one list for each class of other users; the rest is a symbol of their own."""
         found, kept = [], []
         for x, y in pairwise(self.others):
-            logs = [self.c * (abs(arb(z - y)) - abs(arb(z - x))) for z in self.nodes]
+            logs = [(a / b).log() for a, b in zip(self.row(x), self.row(y), strict=True)]
             kept.append([(-v * v / 8).exp() for v in logs])
         for k, x in enumerate(self.others):
             beside = kept[max(k - 1, 0) : k + 1]
@@ -136,24 +166,54 @@ class _Stage:
 
     # Cells of a compared input
 
+    @cached_property
+    def bent(self) -> list[arb]:
+        """How much of its lesser end is left of what interpolates between two nodes."""
+        return [1 - wide**2 / 8 * self.noise.steep(wide) for wide in self.cells]
+
+    def left_over(self, start: fmpq, end: fmpq) -> list[arb]:
+        """Return what interpolation between messages, and between inputs, leaves on each cell of messages."""
+        noise, h, found = self.noise, arb(end - start), []
+        first, last, top = self.row(start), self.row(end), noise.density(arb(0))
+        for j, (y, z) in enumerate(pairwise(self.nodes)):
+            ends = [(x, abs(y - x), abs(z - x), row[j].max(row[j + 1])) for x, row in ((start, first), (end, last))]
+            rest = [noise.left_over(arb(x), self.cells[j], *_sorted(a, b), most) for x, a, b, most in ends]
+            low, high = y - end, z - start
+            near = ZERO if low < 0 < high else min(abs(low), abs(high))
+            most = top if low < 0 < high else last[j] if low >= 0 else first[j + 1]
+            bend = noise.bend(arb(near), arb(max(abs(low), abs(high))), most)
+            found.append(rest[0].max(rest[1]) + h**2 / 8 * bend)
+        return found
+
     def cell(self, k: int, i: int) -> tuple[arb, arb]:
         """Return kappa of a cell, and what (1 + kappa) or (1 - kappa) times a mixture of its ends leaves."""
         (start, end), (_, kappa, s) = self.places[k][i : i + 2], map(arb, self.sides[k][i])
-        c, h, m, y = self.c, arb(end - start), self.hidden, self.nodes
-        eta, height = c**2 * h**2 / 8, h * c**2 / 4
-        ends = [self.row(x) for x in (start, end)]
-        ratio = [a.max(b) / low for a, b, low in zip(*ends, m, strict=True)]
-        self.check.spend(8 * len(y), hard=True)
-        touched = range(self.known[start], self.known[end])
-        least = _least([m[j].min(m[j + 1]) for j in touched])
-        if kappa >= (eta if k else height / _least([row[j] for row in ends for j in (*touched, self.known[end])])):
+        noise, h, m = self.noise, arb(end - start), self.hidden
+        small = _least([self.whole(x) for x in (start, end)])
+        eta, height = 1 - (1 - noise.rate**2 * h**2 / 8) * small, h * noise.fall / 4
+        ends = list(zip(self.row(start), self.row(end), strict=True))
+        ratio = [a.max(b) / (small * low) for (a, b), low in zip(ends, m, strict=True)]
+        self.check.spend(16 * len(m), hard=True)
+        rest, touched = self.left_over(start, end), range(self.known[start], self.known[end])
+        least = [bent * x.min(y) for bent, (x, y) in zip(self.bent, pairwise(m), strict=True)]
+        tops = [height + x if j in touched else x for j, x in enumerate(rest)]
+        mixed = [bent * _least([*a, *b]) for bent, (a, b) in zip(self.bent, pairwise(ends), strict=True)]
+        whole = _most([x / y for x, y in zip(tops, mixed, strict=True)])
+        if kappa >= (eta + whole if noise.is_signed else eta) if k else kappa >= whole:
             return kappa, arb(0)  # nothing is left
-        t, wide = eta + kappa, (m[0] * ratio[0] ** 2 + m[-1] * ratio[-1] ** 2) / c
-        for j, (a, b) in enumerate(pairwise(y)):
-            wide += arb(b - a) * m[j].max(m[j + 1]) * ratio[j].max(ratio[j + 1]) ** 2
-        w = h * height**2 / 3 / least + wide * t**2
-        x = (height / least).max(_most(ratio) * t)
-        log_m = -s * kappa + w / x**2 * ((s * x).expm1() - s * x)
+        parts: dict[int, list[arb]] = {}
+        tail = noise.tail * (m[0] * ratio[0] ** 2 + m[-1] * ratio[-1] ** 2)
+        kinked = h * height**2 / 3 / _least([least[j] for j in touched])
+        for j, wide in enumerate(self.cells):
+            most = ratio[j].max(ratio[j + 1])
+            part = parts.setdefault(int(log(float(most)) / _APART) if noise.is_signed else 0, [kinked, tail, *_ZEROS])
+            found = wide * rest[j] ** 2 / least[j], wide * m[j].max(m[j + 1]) * most**2
+            part[:] = part[0] + found[0], part[1] + found[1], part[2].max(tops[j] / least[j]), part[3].max(most)
+        t, log_m = eta + kappa, s * ((2 * self.outside if k else 0) - kappa)
+        for w0, w1, x0, x1 in parts.values():
+            w, x = w0 + w1 * t**2, (x0 + x1 * t if noise.is_signed else x0.max(x1 * t))
+            w += 2 * t * (w0 * w1).sqrt() if noise.is_signed else 0
+            log_m += w / x**2 * ((s * x).expm1() - s * x)
         return kappa, (self.n * log_m - 1).exp() / (self.n * s)
 
     # Boxes
@@ -161,55 +221,63 @@ class _Stage:
     @cached_property
     def gain(self) -> arb:
         """E[G_+] of the pair of the ends."""
-        every = zip(self.row(ZERO), self.row(_ONE), self.weights, strict=True)
-        return sum(((p - self.e * q).max(arb(0)) * w for p, q, w in every), arb(0))
+        every = zip(self.law(ZERO)[0], self.law(_ONE)[0], strict=True)
+        return sum(((p - self.e * q).max(arb(0)) for p, q in every), arb(0))
 
     def values(self, asked: Sequence[Box]) -> dict[Box, arb]:
-        """Return bounds on the divergences of the pairs of some boxes."""
+        """Return bounds on the divergences of the pairs of some boxes, where they are at most the claim."""
         cells = [{i: self.cell(k, i) for i in {box[k] for box in asked}} for k in (0, 1)]
         corners, levels = dict[Box, list[tuple[fmpq, fmpq]]](), dict[tuple[fmpq, fmpq], arb]()
         for box in asked:
             a0, a1, b0, b1 = self.place(box)
-            corners[box] = list(product((a0, a1), (b0, b1)))
+            corners[box] = list(product((a0, a1), (b1, b0)))  # the farthest first
             level = self.e * (1 - cells[1][box[1]][0]) / (1 + cells[0][box[0]][0])
             for corner in corners[box]:
                 levels[corner] = level.min(levels.get(corner, level))
-        found = {corner: self.corner(corner, level) for corner, level in levels.items()}
-        values = {}
+        found, values = dict[tuple[fmpq, fmpq], arb](), {}
         for box in asked:
             (up, left), (_, right) = cells[0][box[0]], cells[1][box[1]]
-            values[box] = (1 + up) * _most([found[x] for x in corners[box]]) + left + self.e * right
+            values[box] = rest = left + self.e * right + self.outside
+            for corner in corners[box]:
+                if not values[box] <= self.at.value:
+                    break  # the box stays open
+                if corner not in found:
+                    found[corner] = self.corner(corner, levels[corner])
+                values[box] = values[box].max((1 + up) * found[corner] + rest)
         return values
 
     def corner(self, pair: tuple[fmpq, fmpq], level: arb) -> arb:
         """Return a bound on the divergence of the table's laws for a pair, whatever the others hold."""
         self.check.require(level >= 1, f"{self.what}: a level below 1", "invalid")
-        a, b = (self.row(x) for x in pair)
+        (a, taken), (b, _) = map(self.law, pair)
         g = [p - level * q for p, q in zip(a, b, strict=True)]
-        best, enough = INFINITY, arb(self.at.value * _SETTLED)
-        masses = [m * w for m, w in zip(self.hidden, self.weights, strict=True)]
-        values = [x / m for x, m in zip(g, self.hidden, strict=True)]
+        best, enough = INFINITY, arb(self.at.value * _SETTLED) - taken - self.outside
+        values = [x / m for x, m in zip(g, self.blanket, strict=True)]
         for text in self.data["tilts"]:
             theta = arb(self.check.number(text))
             self.check.require(theta > 0, f"{self.what}: a tilt that is not positive", "invalid")
-            self.check.spend(2 * len(masses), hard=True)
-            moment = 1 + sum((m * (theta * v).expm1() for m, v in zip(masses, values, strict=True)), arb(0))
+            self.check.spend(2 * len(g), hard=True)
+            moment = 1 + sum((m * (theta * v).expm1() for m, v in zip(self.blanket, values, strict=True)), arb(0))
             best = best.min((self.n * moment.log() - 1).exp() / (self.n * theta))
             if best <= enough:
-                return best
-        return best.min(self._integrals(g))
+                return best + taken
+        return best.min(self._integrals(g)) + taken
 
     def _integrals(self, g: Sequence[arb]) -> arb:
         """Return the bound over all data sets by the integrals of the plan, in units of the gain of the ends."""
-        gain = sum((x * w for x, w in zip(g, self.weights, strict=True) if x > 0), arb(0))
+        gain = sum((x for x in g if x > 0), arb(0))
         good = not any(x.contains(0) for x in g) and gain > 0
         self.check.require(good, f"{self.what}: a value that may be 0", "invalid")
         unit = gain / self.gain
         laws = []
         for masses in self.classes:
-            atoms = [(x * w / (m * unit), m) for x, w, m in zip(g, self.weights, masses, strict=True)]
+            atoms = [(x / (m * unit), m) for x, m in zip(g, masses, strict=True)]
             laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
         return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, self.data["plan"], self.what)
+
+
+def _sorted(a: fmpq, b: fmpq) -> tuple[arb, arb]:
+    return arb(min(a, b)), arb(max(a, b))
 
 
 def _least(values: Sequence[arb]) -> arb:

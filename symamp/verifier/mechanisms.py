@@ -19,6 +19,7 @@ from flint import arb, ctx, fmpq
 from .check import INFINITY, NEARLY, TINY, ZERO, Check, Number, is_at_most, is_one, larger, lesser, positive_part
 from .claims import given
 from .documents import shaped
+from .noise import NOISE
 from .refusals import require
 
 ALL, ORDER, BLANKET = "all", "convex order", "blanket"
@@ -633,26 +634,31 @@ class Budget(Mechanism):
         return self.check.number(self.data["ratio"])
 
 
-class LaplaceNoise(Mechanism):
-    """Laplace noise on the inputs of an interval, whose ends have densities with ratios up to e^eps0."""
+class NoiseOnInterval(Mechanism):
+    """Noise with a density that is known, on the inputs of an interval from 0 to 1."""
 
     supposed = "that every user adds this noise to an input of the interval, or sends what is made of such a message"
-    whose = " of Laplace noise on an interval of inputs"
 
     def __init__(self, check: Check, data: dict[str, Any], what: str) -> None:
         super().__init__(check, data, what)
-        shaped(data, {"kind": str, "eps0": str}, what)
-        self.eps0 = check.number(data["eps0"])
-        require(0 < self.eps0 < INFINITY, f"{what}: eps0 is not positive", "invalid")
-        self.pairs = [(0, 1)]
+        self.kind = NOISE[data["kind"]]
+        shaped(data, {"kind": str, self.kind.parameter: str}, what)
+        self.size = data[self.kind.parameter]
+        require(0 < check.number(self.size) < INFINITY, f"{what}: {self.kind.parameter} is not positive", "invalid")
+        self.whose, self.pairs = f" of {self.kind.name} noise on an interval of inputs", [(0, 1)]
+
+    def noise(self) -> Any:
+        """Return the density, at the working precision."""
+        return self.kind(arb(self.check.number(self.size)))
 
     def told(self) -> str:
-        """Return eps0."""
-        return f"Laplace noise, eps0 = {given(self.data['eps0'], self.eps0)}, on an interval of inputs"
+        """Return the parameter."""
+        known = given(self.size, self.check.number(self.size))
+        return f"{self.kind.name} noise, {self.kind.parameter} = {known}, on an interval of inputs"
 
     def ratio(self, compared: bool) -> Number:
-        """Return the ratio of the densities of the ends."""
-        return arb(self.eps0).exp()
+        """Return the largest ratio of the densities of two inputs."""
+        return self.noise().ratio
 
 
 class Given(Mechanism):
@@ -673,8 +679,8 @@ class Given(Mechanism):
 
 
 KINDS: dict[str, type[Mechanism]] = {
-    "table": Table, "orbits": Orbits, "triples": Triples, "budget": Budget, "laplace": LaplaceNoise,
-    "given": Given,
+    "table": Table, "orbits": Orbits, "triples": Triples, "budget": Budget, "given": Given,
+    **dict.fromkeys(NOISE, NoiseOnInterval),
 }  # fmt: skip
 
 
