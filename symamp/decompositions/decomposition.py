@@ -219,12 +219,10 @@ class EnclosedDecomposition(Decomposition):
 
     @property
     def components(self) -> Never:
-        """Refuse: there is no finite list of them."""
         self._refused()
 
     @property
     def singular(self) -> Never:
-        """Refuse, as for components."""
         self._refused()
 
     def __repr__(self) -> str:
