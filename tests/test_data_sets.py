@@ -118,7 +118,7 @@ def test_what_a_setting_cannot_evaluate_is_left_out(proposing):
     proposing(propose)
     noise = sa.Laplace(eps0=1)
     assert sa.delta(noise, n=100, eps="0.1").lower > 0
-    assert asked[0] == "NoiseSpace"
+    assert asked[0] == "SmoothSpace"
 
 
 @pytest.mark.parametrize("held", [(0, 1), (1, 0, 0), (0,)])

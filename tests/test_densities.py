@@ -12,7 +12,7 @@ import sympy as sp
 import symamp as sa
 from symamp.bounds.bound import ROUGH
 from symamp.bounds.reduction import dataset_reduction
-from symamp.data_sets.densities import DensityDataSet
+from symamp.data_sets.densities import SmoothDataSet
 from symamp.laws.density import finite_sandwich
 from symamp.laws.law import Level
 from symamp.randomizers.noise.densities import Densities, dominating_table
@@ -177,7 +177,7 @@ def test_no_pair_of_thirteen_inputs_is_worse_than_the_ends_of_laplace_noise(n, e
 def test_others_in_the_middle_of_truncated_noise_are_worse_than_at_the_ends():
     whole = sa.DensityMechanism(TRUNCATED, inputs=(0, 1), messages=(0, 1))
     answer = sa.delta(whole, n=10**4, eps="0.0197")
-    at_end = DensityDataSet(whole, ("0", "1"), "0").enclose(Level.of_float(0.0197), 10**4, ROUGH)
+    at_end = SmoothDataSet(whole, ("0", "1"), "0").enclose(Level.of_float(0.0197), 10**4, ROUGH)
     assert answer.dataset.others == (("1/2", "1"),)
     assert answer.lower > 1.1 * float(at_end.upper)
 

@@ -21,7 +21,7 @@ from symamp.certificates.mechanisms import of_noise
 from symamp.laws.law import Level
 from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
-from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Z
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.schemas.validation import check_document
 from symamp.sums.divergence import Settings
 from symamp.verifier import boxes_of_pairs
@@ -113,41 +113,31 @@ def test_the_mixture_and_its_remainders_bound_every_pair_exactly():
 
 X, Y = sp.symbols("x y", real=True)
 FAR = sp.Abs(X - Y)
-SIZE = 2 - sp.exp(-sp.Rational(1, 2))
 
 
-class TwoRates(AdditiveNoise):
-    """Noise that falls by e^-z up to 1/2, then by e^(-2z): f' falls at 0 and at 1/2."""
+class Kinked(AdditiveNoise):
+    """Noise with the density log(1 + e^-z)'/(2 log 2) for z > 0, up to the sign: f' falls at 0, and q is not 0."""
 
-    name, slug, source, declared = "noise of two rates", "two-rates", "a test", ()
+    name, slug, source, declared = "noise with a kink", "kinked", "a test", ()
 
-    def arcs(self):
-        half = sp.Rational(1, 2)
-        return (
-            Arc(sp.Integer(0), half, sp.exp(-Z) / SIZE),
-            Arc(half, sp.oo, sp.exp(half - 2 * Z) / SIZE),
-        )
+    def half_density(self):
+        return 1 / (1 + sp.exp(Z)) / (2 * sp.log(2))
 
     def survival(self, z):
-        size = 2 - (-arb(1) / 2).exp()
-        far = (arb(1) / 2 - 2 * z.max(arb(1) / 2)).exp() / 2
-        return (far + ((-z).exp() - (-arb(1) / 2).exp()).max(arb(0))) / size
+        return (1 + (-z).exp()).log() / (2 * arb(2).log())
 
     def local_ratio(self):
-        return sp.exp(2)
+        return sp.E
 
     def gamma(self):
-        return 2 * sp.exp(-sp.Rational(1, 2)) / SIZE / 2
+        return sp.log(1 + sp.exp(-sp.Rational(1, 2))) / sp.log(2)
 
 
 NOISES = {
     "Laplace": (sa.Laplace(eps0=2), lambda z: np.exp(-2 * abs(z))),
     "logistic": (sa.Logistic(eps0=2), lambda z: 2 * np.exp(-2 * abs(z)) / (1 + np.exp(-2 * abs(z))) ** 2),
     "own": (sa.DensityMechanism((1 + FAR) * sp.exp(-FAR) / 4, X, Y), lambda z: (1 + abs(z)) * np.exp(-abs(z)) / 4),
-    "two kinks": (
-        TwoRates(),
-        lambda z: np.exp(-abs(z) - np.maximum(abs(z) - 0.5, 0.0)) / (2 - np.exp(-0.5)),
-    ),
+    "kinked": (Kinked(), lambda z: 1 / (1 + np.exp(abs(z))) / log(4)),
     "Gaussian": (sa.Gaussian(sigma=sp.Rational(3, 4)), lambda z: np.exp(-z * z * 8 / 9) / (0.75 * np.sqrt(2 * np.pi))),
 }
 
@@ -197,13 +187,13 @@ def test_densities_are_near_what_interpolates_them(name):
     low, high = (np.array([float(m) for m in table.row(x)[0]]) / weights for x in (0.3, 0.4))
     left = table.remainder(0.3, 0.4, True)
     bounds = table._between_inputs(0.3, 0.4) + np.maximum(table._left_over(0.3), table._left_over(0.4))
-    for kink in table._tents():
-        bounds = bounds + np.where(table._touched(0.3 + kink.low, 0.4 + kink.high), 0.1 * kink.size / 4, 0.0)
+    touched = (table.y[:-1] < 0.4) & (table.y[1:] > 0.3)
+    bounds = bounds + np.where(touched, 0.1 * table.shape.kink / 4, 0.0)
     if name in NAMED:
         with working(192):
             stage = read_by_the_verifier(name, table, (0.0, 1.0))
             again, h = [float(b) for b in stage.left_over(*(fmpq(*x.as_integer_ratio()) for x in (0.3, 0.4)))], 0.1
-            again = np.array(again) + table._touched(0.3, 0.4) * h * float(stage.noise.fall) / 4
+            again = np.array(again) + touched * h * float(stage.noise.fall) / 4
         bounds = np.minimum(bounds, again)
     inside = np.flatnonzero((y[:-1] > -2) & (y[1:] < 3))
     for j in draws.choice(inside, 60):
@@ -255,7 +245,7 @@ def true_moment(name, table, ends, share, s, kappa, above):
         sigma = density(at - x) - (1 + kappa) * P if above else (1 - kappa) * P - density(at - x)
         return m * np.expm1(s * sigma / m)
 
-    cuts = np.array(sorted({*y.tolist(), x, *(x + k for k in (-0.5, 0.5) if y[0] < x + k < y[-1])}))
+    cuts = np.array(sorted({*y.tolist(), x}))
     places, weights = np.polynomial.legendre.leggauss(12)
     half = np.diff(cuts)[:, None] / 2
     found = float((inner(cuts[:-1, None] + half * (1 + places)) * half * weights).sum())
@@ -555,7 +545,7 @@ def test_verified_claims_are_above_data_sets_inside_of_the_interval(name, below,
 
 def test_densities_that_the_verifier_knows():
     own = sa.DensityMechanism(sp.exp(-FAR) / (1 + sp.exp(-FAR)) ** 2, X, Y)
-    known = [own, sa.Gaussian(sigma=sp.sqrt(2)), sa.ClippedLaplace(eps0=sp.log(3)), NOISES["own"][0], TwoRates()]
+    known = [own, sa.Gaussian(sigma=sp.sqrt(2)), sa.ClippedLaplace(eps0=sp.log(3)), NOISES["own"][0], Kinked()]
     assert [found and found.data for found in map(of_noise, known)] == [
         {"kind": "logistic", "eps0": "1"},
         {"kind": "gaussian", "sigma": "sqrt(2)"},

@@ -22,7 +22,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import log_above
 from symamp.errors import PrecisionError
-from symamp.laws.density import SmoothLaw, even_cuts, finite_sandwich
+from symamp.laws.density import Laws, SmoothLaw, even_cuts, finite_sandwich
 from symamp.laws.law import Level
 from symamp.numbers.rationals import rational_below, rational_of
 from symamp.numbers.surroundings import at_precision
@@ -50,22 +50,27 @@ _ALLOWED = "a number of at least 1e-200 for noise with unbounded ratios, whose t
 
 @dataclass(frozen=True)
 class SmoothPairBound(PairBoundDefaults):
-    """A part whose divergence lies between those of two laws with densities."""
+    """One ordered pair of inputs with the blanket, or with the input ``other`` that all other users hold.
+
+    The divergence lies between those of two laws with densities.
+    """
 
     noise: AdditiveNoise | Densities
+    pair: tuple[str, str]
+    other: str | None = None
 
     method: ClassVar[str]
-    proof_status: ClassVar[ProofStatus]
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str]
 
-    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+    def laws(self, level: Level, n: int) -> Laws:
         """Return the laws between whose divergences that of the part lies."""
-        raise NotImplementedError
+        return self.noise.laws(self.pair, level, n, self.other)
 
     @property
     def signature(self) -> Hashable:
-        """The noise, and which bound it is."""
-        return self.method, self.noise
+        """The noise, the pair, the input of the others, and which bound it is."""
+        return self.method, self.noise, self.pair, self.other
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
@@ -105,26 +110,10 @@ class SmoothPairBound(PairBoundDefaults):
 PAIRS = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 5)"
 
 
-@dataclass(frozen=True)
 class DensityPair(SmoothPairBound):
     """The blanket of one ordered pair of inputs, made of the least density on every cell of messages."""
 
-    noise: Densities
-    pair: tuple[str, str]
-
-    method: ClassVar[str] = "density_pairs"
-    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
-    source: ClassVar[str] = PAIRS
-
-    @property
-    def signature(self) -> Hashable:
-        """The mechanism and the pair."""
-        return self.method, self.noise, self.pair
-
-    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
-        """Return one law, whatever the level."""
-        law = self.noise.law(self.pair)
-        return law, law
+    method, source = "density_pairs", PAIRS
 
 
 def density_pairs_bound(subject: Subject) -> MaxOverPairs:
@@ -135,8 +124,7 @@ def density_pairs_bound(subject: Subject) -> MaxOverPairs:
     The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets,
     for every level and number of users. Proof: docs/proofs/smooth_laws.md.
     """
-    found = subject.densities
-    assert found is not None
+    found = _noise_of(subject)
     return MaxOverPairs(tuple(DensityPair(found, pair) for pair in found.pairs()))
 
 
@@ -158,23 +146,13 @@ WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
 ENDS = "Corollary 4 of Theorem P (docs/proofs/worst_pair.md)"
 
 
-@dataclass(frozen=True)
 class WorstPairBound(SmoothPairBound):
-    """The blanket of the pair (0, 1), which is worse than every other pair of inputs."""
+    """The blanket of the inputs 0 and 1 of noise, which are worse than every other pair."""
 
-    noise: AdditiveNoise
-
-    pair: ClassVar[tuple[str, str]] = ("0", "1")
-    method: ClassVar[str] = "worst_pair"
-    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
-    source: ClassVar[str] = WORST_PAIR
-
-    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
-        """Return the laws of the noise."""
-        return self.noise.blanket_laws(level, n)
+    method, source = "worst_pair", WORST_PAIR
 
 
-class WorstEnds(DensityPair):
+class WorstEnds(SmoothPairBound):
     """The blanket of the two ends of an interval of inputs, which is worse than that of every other pair."""
 
     method, source = "worst_pair", ENDS
@@ -188,22 +166,24 @@ def worst_pair_bound(subject: Subject) -> MaxOverPairs:
     The divergence of this part is at least that of the shuffled reports of every two neighbouring data sets, for
     every level and number of users. Proof: docs/proofs/worst_pair.md.
     """
-    if subject.noise is not None:
-        return MaxOverPairs((WorstPairBound(subject.noise),))
-    found = subject.densities
+    found, kind = _noise_of(subject), WorstEnds if subject.noise is None else WorstPairBound
+    return MaxOverPairs((kind(found, found.worst_pair().pair),))
+
+
+def _noise_of(subject: Subject) -> AdditiveNoise | Densities:
+    found = subject.noise or subject.densities
     assert found is not None
-    return MaxOverPairs((WorstEnds(found, found.worst_pair().pair),))
+    return found
 
 
 def has_worst_ends(subject: Subject) -> bool:
-    """Return whether the ends of an interval of inputs are proved to be the worst pair of a density."""
-    found = subject.densities
-    return found is not None and found.is_interval and found.worst_pair().proved
+    """Return whether the ends of an interval of inputs are proved to be the worst pair."""
+    found = subject.noise or subject.densities
+    return found is not None and found.worst_pair().proved
 
 
 def _no_ends(subject: Subject) -> str | None:
-    known = subject.noise is not None or has_worst_ends(subject)
-    return None if known else "here no worst pair is proved: leave out the method"
+    return None if has_worst_ends(subject) else "here no worst pair is proved: leave out the method"
 
 
 WORST_ENDS = Hypothesis(
@@ -239,13 +219,9 @@ def law_above_density(subject: Subject) -> Iterator[Decomposition]:
     The largest divergence of these triples is at least that of the shuffled reports of every two neighbouring data
     sets, for every level and number of users. Proof: docs/proofs/smooth_laws.md.
     """
-    if subject.noise is not None:
-        yield _rounded(subject.noise.upper_law(), ("0", "1"))
-        return
-    found = subject.densities
-    assert found is not None
-    for pair in (found.worst_pair().pair,) if found.is_interval else found.pairs():
-        yield _rounded(found.law(pair), pair)
+    found = _noise_of(subject)
+    for pair in (found.worst_pair().pair,) if has_worst_ends(subject) else found.pairs():
+        yield _rounded(found.law(pair) if isinstance(found, Densities) else found.upper_law(), pair)
 
 
 @lru_cache(maxsize=64)
@@ -273,7 +249,7 @@ def law_above_interval(mechanism: Densities) -> Decomposition:
 
 def _no_density(subject: Subject) -> str | None:
     found = subject.densities
-    known = subject.noise is not None or (found is not None and (not found.is_interval or has_worst_ends(subject)))
+    known = (found is not None and not found.is_interval) or has_worst_ends(subject)
     return None if known else "here there is no density, or no proof which pair is the worst: leave out the method"
 
 
@@ -336,44 +312,11 @@ FALLBACK = Bound(
 TABLE_ABOVE = "Theorems E and G of a table above the densities (docs/proofs/dominating_table.md)"
 
 
-@dataclass(frozen=True)
-class AboveDensities(PairBoundDefaults):
+class AboveDensities(PairOfInputs):
     """A part of a bound for a table of rounded numbers, with what the rounding may have taken away."""
 
-    part: PairOfInputs
-    method: str
-    proof_status: ProofStatus = ProofStatus.PROVED
-    source: str = TABLE_ABOVE
-
+    source = TABLE_ABOVE
     rounded: ClassVar[sp.Rational] = ROUNDED
-
-    @property
-    def fixed_background(self) -> tuple[Reduction, ...]:
-        """The data sets of the table."""
-        return self.part.fixed_background
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """The ordered pair of inputs (x0, x1) that is compared."""
-        return self.part.pair
-
-    @property
-    def estimate_error(self) -> float:
-        """The relative distance of estimates from certified values."""
-        return self.part.estimate_error
-
-    @property
-    def signature(self) -> Hashable:
-        """That of the table."""
-        return self.method, self.part.signature
-
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return self.part.log_estimate(level, n, settings)
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        return self.part.root(n, log_delta, settings, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of the pair, whatever the other users hold.
@@ -383,30 +326,43 @@ class AboveDensities(PairBoundDefaults):
         The upper end is at least the divergence for this pair and every data set of the others.
         Proof: docs/proofs/dominating_table.md.
         """
-        found = self.part.enclose(level, n, settings)
+        found = super().enclose(level, n, settings)
         with at_precision(found.precision):
             lost = (1 + level.exponential()) * n / int(self.rounded.q)
             upper = (found.upper + lost).min(arb(1))
         return replace(found, lower=arb(0), upper=upper)
 
 
-def _over_tables(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Bound:
+class DensityEnvelope(AboveDensities, EnvelopePairBound):
+    """The envelope of a pair of inputs in the table."""
+
+    method = "density_envelope"
+
+
+class DensityDataSets(AboveDensities, AllDataSetsPairBound):
+    """All data sets of a pair of inputs in the table."""
+
+    method = "density_data_sets"
+
+
+def _over_tables(part: type[AboveDensities], summary: str, rank: int) -> Bound:
     def bound(subject: Subject) -> MaxOverPairs:
         assert subject.densities is not None
-        table = dominating_table(subject.densities)
-        return MaxOverPairs.of(AboveDensities(part(triples), name) for triples in pairs_of_inputs(table))
+        return MaxOverPairs.of(map(part, pairs_of_inputs(dominating_table(subject.densities))))
 
     hypotheses = (*SHUFFLED, LISTED_DENSITIES, FINITE_BUDGET)
     return Bound(
-        name, ProofStatus.PROVED, TABLE_ABOVE, summary, "dominating_table", hypotheses, bound, rank, _has_many_pairs
+        part.method,
+        ProofStatus.PROVED,
+        TABLE_ABOVE,
+        summary,
+        "dominating_table",
+        hypotheses,
+        bound,
+        rank,
+        lambda subject: subject.densities is not None and len(subject.densities.inputs) > _MOST_INPUTS,
     )
 
 
-def _has_many_pairs(subject: Subject) -> bool:
-    return subject.densities is not None and len(subject.densities.inputs) > _MOST_INPUTS
-
-
-DENSITY_ENVELOPE = _over_tables(
-    "density_envelope", EnvelopePairBound, "a law above those of all inputs, for densities", 1
-)
-DENSITY_DATA_SETS = _over_tables("density_data_sets", AllDataSetsPairBound, "all data sets at once, for densities", 3)
+DENSITY_ENVELOPE = _over_tables(DensityEnvelope, "a law above those of all inputs, for densities", 1)
+DENSITY_DATA_SETS = _over_tables(DensityDataSets, "all data sets at once, for densities", 3)

@@ -7,7 +7,7 @@ e^(-cy). What is left is bounded by c^2 f - f'': nothing at all for Laplace nois
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from math import ceil, exp, inf, log
@@ -16,14 +16,11 @@ from typing import NamedTuple
 import numpy as np
 import sympy as sp
 from flint import acb, arb
-from numpy.typing import NDArray
 
 from symamp.decompositions.to_law import number
-from symamp.errors import SymampError
 from symamp.formulas.normal_form import normal
-from symamp.formulas.order import is_zero
 from symamp.laws.law import Atom, Floats, Law, Number
-from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
@@ -74,16 +71,8 @@ def _above(x: arb) -> float:
 # --- What is known of a noise: c, q on cells, kinks, tail
 
 
-class Kink(NamedTuple):
-    """Where f' falls at once, between two doubles, and at most by how much."""
-
-    low: float
-    high: float
-    size: float
-
-
 class Shape:
-    """An even log-concave density f with f'' = c^2 f - q between its kinks, as bounds ask for it.
+    """An even log-concave density f with f'' = c^2 f - q but at 0, where f' may fall, as bounds ask for it.
 
     c is the rate of the tail and q >= 0 where ratios are bounded; c = 0 for Gaussian noise.
 
@@ -95,44 +84,32 @@ class Shape:
     """
 
     def __init__(self, noise: AdditiveNoise) -> None:
-        self.noise, self._arcs = noise, noise.arcs()
-        self._f = [Holomorphic(a.density, Z) for a in self._arcs]
+        found = noise.half_density()
+        self.noise, self._has_density, self._half = noise, found is not None, sp.S.Zero if found is None else found
+        self._f = Holomorphic(self._half, Z)
         self._known: dict[float, arb] = {}
 
     @cached_property
     def unsupported(self) -> str | None:
         """Why the noise has no such bound, None if it has one."""
-        if not self._arcs:
+        if not self._has_density:
             return "here its messages have no density"
-        if self._arcs[-1].end is not sp.oo:
-            return "here its messages end somewhere: one of them may tell an input"
-        if not self.has_rate and (len(self._arcs) > 1 or self._curvatures[0].free_symbols):
+        if not self.has_rate and self._curvature.free_symbols:
             return "here its ratios are unbounded, and it is not Gaussian"
-        if self.has_rate and self.reach(_FARTHEST[0]) * self.float_rate > _FARTHEST[1]:
-            return "here its tail does not fall exponentially"
-        with at_precision(BITS):
-            try:
-                joined = all(is_zero((a.density - b.density).subs(Z, b.start)) for a, b in pairwise(self._arcs))
-            except SymampError:
-                joined = False
-        if not joined:
-            return "here its density is not known to be continuous"
         far = self.reach(_FARTHEST[0])
-        is_concave = all(k.size >= 0.0 for k in self.kinks) and self.bends(far).are_known and self._falls(far)
-        return None if is_concave else "here its density is not known to be log-concave"
+        if self.has_rate and far * self.float_rate > _FARTHEST[1]:
+            return "here its tail does not fall exponentially"
+        falls = self.kink >= 0.0 and (self._bounds(self._curvature, far)[2] <= 0.0).all()
+        return None if falls and self.bends(far).are_known else "here its density is not known to be log-concave"
 
     @cached_property
-    def _curvatures(self) -> list[sp.Expr]:
-        return [normal(sp.diff(normal(sp.diff(a.density, Z) / a.density), Z)) for a in self._arcs]
-
-    def _falls(self, far: float) -> bool:
-        """Return whether f'/f is proved not to grow on the arcs, up to 1 + far."""
-        return bool((self._bounds(self._curvatures, far)[2] <= 0.0).all())
+    def _curvature(self) -> sp.Expr:
+        return normal(sp.diff(normal(sp.diff(self._half, Z) / self._half), Z))
 
     @cached_property
     def precision(self) -> Number:
         """1/sigma^2 of Gaussian noise."""
-        return number(-self._curvatures[0])
+        return number(-self._curvature)
 
     @cached_property
     def has_rate(self) -> bool:
@@ -156,41 +133,26 @@ class Shape:
             return float(self.c()) if self.has_rate else self.slope(1.0 + self.reach(_FARTHEST[0]))
 
     @cached_property
-    def _slopes(self) -> list[Holomorphic]:
-        return [Holomorphic(normal(-sp.diff(a.density, Z) / a.density), Z) for a in self._arcs]
+    def _slope(self) -> Holomorphic:
+        return Holomorphic(normal(-sp.diff(self._half, Z) / self._half), Z)
 
     def slope(self, z: float) -> float:
         """Return at least -f'/f for all smaller |z|: c, or where there is none the slope at z itself."""
         with at_precision(BITS):
-            return _above(self.c() if self.has_rate else self._slopes[self._arc(z)](acb(z)).real.max(arb(0)))
-
-    @cached_property
-    def _rests(self) -> list[sp.Expr]:
-        """The formulas of q, arc by arc."""
-        return [normal(self.rate**2 * a.density - sp.diff(a.density, Z, 2)) for a in self._arcs]
+            return _above(self.c() if self.has_rate else self._slope(acb(z)).real.max(arb(0)))
 
     @cached_property
     def has_exponential_tail(self) -> bool:
-        """Whether the density is a multiple of e^(-cz) from z = 1 on, or before."""
-        last = self._arcs[-1]
-        pure = self.rate != 0 and normal(sp.diff(last.density, Z) + self.rate * last.density) == 0
-        with at_precision(BITS):
-            return bool(pure and number(last.start)() <= 0)
+        """Whether the density is a multiple of e^(-cz): that of Laplace noise."""
+        return bool(self.rate != 0 and normal(sp.diff(self._half, Z) + self.rate * self._half) == 0)
 
     @cached_property
-    def kinks(self) -> tuple[Kink, ...]:
-        """Where f' jumps, of z >= 0: by -inf where it is not known to fall."""
-        slopes = [sp.diff(a.density, Z) for a in self._arcs]
-        found = []
+    def kink(self) -> float:
+        """By how much f' falls at 0, at most; -inf where it is not known to fall."""
+        fall = normal(-2 * sp.diff(self._half, Z).subs(Z, 0))
         with at_precision(BITS):
-            for i, arc in enumerate(self._arcs):
-                after, before = (s.subs(Z, arc.start) for s in (slopes[i], slopes[i - 1] if i else -slopes[0]))
-                fall = normal(before - after)
-                if fall != 0:
-                    place, size = number(arc.start)(), number(fall)()
-                    ends = (float_below(place), float_above(place)) if i else (0.0, 0.0)
-                    found.append(Kink(*ends, _above(size) if size > 0 else -inf))
-        return tuple(found)
+            size = number(fall)()
+            return 0.0 if fall == 0 else _above(size) if size > 0 else -inf
 
     @cached_property
     def usual_ratio(self) -> float:
@@ -203,11 +165,8 @@ class Shape:
         z = abs(z)
         if z not in self._known:
             with at_precision(BITS):
-                self._known[z] = self._f[self._arc(z)](acb(z)).real
+                self._known[z] = self._f(acb(z)).real
         return self._known[z]
-
-    def _arc(self, z: float) -> int:
-        return max((i for i, a in enumerate(self._arcs) if i == 0 or number(a.start)() <= z), default=0)
 
     @cached_property
     def scale(self) -> float:
@@ -248,25 +207,20 @@ class Shape:
 
     def bends(self, far: float) -> Bends:
         """Return bounds of |q| up to 1 + far: q >= 0 where there is a rate, as f is log-concave."""
-        ends, low, high = self._bounds(self._rests, far)
+        ends, low, high = self._bounds(normal(self.rate**2 * self._half - sp.diff(self._half, Z, 2)), far)
         return Bends(ends, high if self.has_rate else np.maximum(high, -low))
 
-    def _bounds(self, formulas: Sequence[sp.Expr], far: float) -> tuple[Floats, Floats, Floats]:
-        """Return cells of z up to 1 + far, and the least and the largest value of formulas of the arcs on each."""
+    def _bounds(self, formula: sp.Expr, far: float) -> tuple[Floats, Floats, Floats]:
+        """Return cells of z up to 1 + far, and the least and the largest value of a formula in z on each."""
         ends = [k / _FINE for k in range(_FINE + 1)]
         while ends[-1] < 1.0 + far:
             ends.append(ends[-1] + max(1.0 / _FINE, min(_GROWTH[0] * (ends[-1] - 1.0), _GROWTH[1] / self.float_rate)))
-        if all(q == 0 for q in formulas):
+        if formula == 0:
             return np.array(ends), np.zeros(len(ends) - 1), np.zeros(len(ends) - 1)
-        rests, found = [Holomorphic(q, Z) for q in formulas], list[tuple[float, float]]()
+        q = Holomorphic(formula, Z)
         with at_precision(64):
-            starts = [number(a.start)() for a in self._arcs] + [arb("inf")]
-            for a, b in pairwise(ends):
-                here = [i for i in range(len(rests)) if not (starts[i] > b or starts[i + 1] < a)]
-                values = [rests[i](acb(arb(a).union(arb(b)))).real for i in here]
-                found.append((max(_above(-q) for q in values), max(_above(q) for q in values)))
-        low, high = np.array(found).T
-        return np.array(ends), -low, high
+            values = [q(acb(arb(a).union(arb(b)))).real for a, b in pairwise(ends)]
+            return np.array(ends), -np.array([_above(-v) for v in values]), np.array([_above(v) for v in values])
 
 
 @lru_cache(maxsize=64)
@@ -465,27 +419,12 @@ class NoiseTable:
         else:  # the place is a node: densities on a cell are at most those at its ends
             at_nodes = self._densities(place)
             left = 4.0 * place * (1.0 - place) * self._steep * np.maximum(at_nodes[:-1], at_nodes[1:])
-        found = self.cells**2 / 8.0 * left
-        for low, high, size in self._tents():
-            if low != 0.0 or high != 0.0:  # the place itself is a node
-                inside = (self.y[:-1] < place + high) & (self.y[1:] > place + low)
-                found = found + np.where(inside, size * self.cells / 4.0, 0.0)
-        return np.asarray(found * _ROUNDED)
-
-    def _tents(self) -> Iterator[Kink]:
-        """Yield the kinks on either side."""
-        for kink in self.shape.kinks:
-            yield kink
-            if kink.high > 0.0:
-                yield Kink(-kink.high, -kink.low, kink.size)
+        return np.asarray(self.cells**2 / 8.0 * left * _ROUNDED)
 
     def _between_inputs(self, start: float, end: float) -> Floats:
-        """Return at most what interpolation between two inputs leaves, but for kinks."""
+        """Return at most what interpolation between two inputs leaves, but for the kink."""
         h = (end - start) * _ROUNDED
         return np.asarray(h * h / 8.0 * self.bends.between(self.y[:-1] - end, self.y[1:] - start) * _ROUNDED)
-
-    def _touched(self, start: float, end: float) -> NDArray[np.bool_]:
-        return np.asarray((self.y[:-1] < end) & (self.y[1:] > start))
 
     @cached_property
     def _hidden(self) -> Floats:
@@ -546,7 +485,7 @@ class NoiseTable:
         eta = max(1.0 - (1.0 - self._bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
         b = self._between_inputs(start, end) + np.maximum(self._left_over(start), self._left_over(end))
         r = np.maximum(ratio[:-1], ratio[1:]) / small * _ROUNDED
-        part = (np.log(r) / log(_APART)).astype(int) if either and not self.shape.kinks else np.zeros(len(r), int)
+        part = (np.log(r) / log(_APART)).astype(int) if either else np.zeros(len(r), int)
         parts = [part == k for k in np.unique(part).tolist()]
         w, x = (
             np.array([[f(row[some]) for some in parts] for row in rows])
@@ -558,15 +497,13 @@ class NoiseTable:
         if self._tail:
             for k in (0, -1):
                 w[1] += self._tail * float(hidden[k] * ratio[k] ** 2) / small**2 * _ROUNDED
-        worst = b
-        tents = [(self._touched(start + k.low, end + k.high), k.size * h / 4.0 * _ROUNDED) for k in self._tents()]
-        for touched, p in tents:
-            worst = worst + np.where(touched, p, 0.0)
-        for touched, p in tents:
-            if touched.any():
-                m, there = float(least[touched].min()), float(worst[touched].max()) - p * (2.0 - _ROUNDED)
-                w[0] += h * (p * p / 3.0 + p * there) / m
-                x[0] = np.maximum(x[0], (there + p) / m * _ROUNDED)
+        worst, p = b, self.shape.kink * h / 4.0 * _ROUNDED
+        if p > 0.0:
+            touched = (self.y[:-1] < end) & (self.y[1:] > start)
+            m, there = float(least[touched].min()), float(b[touched].max())
+            w[0] += h * (p * p / 3.0 + p * there) / m
+            x[0] = np.maximum(x[0], (there + p) / m * _ROUNDED)
+            worst = b + np.where(touched, p, 0.0)
         interpolated = np.minimum(self._densities(start), self._densities(end)) / _ROUNDED
         whole = float((worst / (np.minimum(interpolated[:-1], interpolated[1:]) * bent)).max()) * _ROUNDED
         if not above:

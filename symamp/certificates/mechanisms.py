@@ -208,15 +208,14 @@ def of_budget(ratio: sp.Expr, at: At | None) -> Described:
 
 def of_noise(noise: AdditiveNoise) -> Described | None:
     """Return noise whose density the verifier knows, None for other noise."""
-    shape, (arc, *further) = shape_of(noise), noise.arcs()
+    shape, half = shape_of(noise), noise.half_density()
+    assert half is not None
     wave = sp.exp(-shape.rate * Z)
     if shape.has_exponential_tail:
         data = {"kind": "laplace", "eps0": expression_text(shape.rate)}
-    elif further:
-        return None
     elif not shape.has_rate:
-        data = {"kind": "gaussian", "sigma": expression_text(normal(1 / (sp.sqrt(2 * sp.pi) * arc.density.subs(Z, 0))))}
-    elif normal(arc.density - shape.rate * wave / (1 + wave) ** 2) == 0:
+        data = {"kind": "gaussian", "sigma": expression_text(normal(1 / (sp.sqrt(2 * sp.pi) * half.subs(Z, 0))))}
+    elif normal(half - shape.rate * wave / (1 + wave) ** 2) == 0:
         data = {"kind": "logistic", "eps0": expression_text(shape.rate)}
     else:
         return None

@@ -16,7 +16,7 @@ from symamp import data_sets
 from symamp.bounds.bound import AttainedBound, DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
 from symamp.bounds.pairs_of_a_table import work_of_triples
 from symamp.bounds.subject import Subject
-from symamp.data_sets.densities import DensitySpace, NoiseSpace, SmoothDataSet
+from symamp.data_sets.densities import SmoothDataSet, SmoothSpace
 from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
 from symamp.data_sets.participation import SeenSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
@@ -49,9 +49,9 @@ def spaces(subject: Subject | tuple[Victims, ...]) -> tuple[DataSpace, ...]:
     if subject.triple is not None:
         return (TripleSpace(subject),)
     if subject.noise is not None and subject.noise is subject:  # of neighbours at a distance only members are known
-        return (NoiseSpace(subject.noise),)
+        return (SmoothSpace(subject.noise),)
     if subject.densities is not None:
-        return (DensitySpace(subject.densities),)
+        return (SmoothSpace(subject.densities),)
     one = subject.mechanism is not None
     return tuple(MechanismSpace(m, "" if one else repr(m)) for m in subject.members())
 

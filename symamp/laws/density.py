@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import accumulate, pairwise
 from math import inf, log
 from typing import TypeVar
@@ -56,36 +56,39 @@ class Piece:
     ratio1: Analytic
     beyond: Masses | None = None
 
+    @property
+    def ratios(self) -> tuple[Analytic, Analytic]:
+        """Both ratios."""
+        return self.ratio0, self.ratio1
+
     @cached_property
     def swapped(self) -> Piece:
         """The piece of the other order of the pair, whose own is this one."""
-        found = self.beyond
-        turned = None if found is None else _in_order(found, (0, 2, 1))
-        other = Piece(self.start, self.end, self.density, self.ratio1, self.ratio0, turned)
+        beyond = _in_order(self.beyond, 0, 2, 1)
+        other = Piece(self.start, self.end, self.density, self.ratio1, self.ratio0, beyond)
         vars(other)["swapped"] = self
         return other
 
     @cached_property
     def among_first(self) -> Piece:
         """The piece with A0 in place of A2."""
-        found = self.beyond
-        shown = None if found is None else _in_order(found, (1, 1, 2))
         return Piece(
             self.start,
             self.end,
             lambda y: self.density(y) * self.ratio0(y),
             lambda _: acb(1),
             lambda y: self.ratio1(y) / self.ratio0(y),
-            shown,
+            _in_order(self.beyond, 1, 1, 2),
         )
 
 
-def _in_order(beyond: Masses, places: tuple[int, int, int]) -> Masses:
+def _in_order(beyond: Masses | None, i: int, j: int, k: int) -> Masses | None:
     def turned(y: arb) -> tuple[arb, arb, arb]:
+        assert beyond is not None
         found = beyond(y)
-        return found[places[0]], found[places[1]], found[places[2]]
+        return found[i], found[j], found[k]
 
-    return turned
+    return None if beyond is None else turned
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +120,16 @@ def _among_first(a: Atom) -> Atom:
     return Atom(lambda: arb(1), lambda: a.ratio1() / a.ratio0(), lambda: a.mass() * a.ratio0(), a.equal_ratios)
 
 
+Laws = tuple[SmoothLaw, SmoothLaw]
+"""Two laws between whose divergences that of a third one lies."""
+
+
 @dataclass(frozen=True)
 class Panel:
     """An interval with its number of nodes, and bounds on a closed ellipse of parameter ``rho`` around it.
 
-    ``weight`` is half its length times the largest |density|; ``real0``, ``real1`` enclose the real parts of the
-    ratios, ``imaginary0``, ``imaginary1`` bound their imaginary parts.
+    ``weight`` is half its length times the largest |density|; ``reals`` enclose the real parts of the ratios,
+    ``imaginaries`` bound their imaginary parts.
     """
 
     piece: Piece
@@ -131,10 +138,12 @@ class Panel:
     size: int
     rho: float
     weight: arb
-    real0: arb
-    real1: arb
-    imaginary0: arb
-    imaginary1: arb
+    reals: tuple[arb, arb]
+    imaginaries: tuple[arb, arb]
+
+    def largest(self, e: arb) -> tuple[arb, arb]:
+        """Return a ball around the real parts of G on the ellipse, and a bound on its imaginary parts."""
+        return self.reals[0] - e * self.reals[1], self.imaginaries[0] + e * self.imaginaries[1]
 
     def remainder(self, e: arb, theta: arb, u: arb, moment: arb | None = None) -> arb:
         """Return a bound on the error of the nodes for the integral of m e^{(theta + iu) G} over the panel.
@@ -145,17 +154,16 @@ class Panel:
         ---------
         The absolute error is at most the upper end. Proof: docs/proofs/smooth_laws.md.
         """
-        largest = (self.real0 - e * self.real1).upper()
-        sideways = self.imaginary0 + e * self.imaginary1
-        value = self.weight * (theta * largest + abs(u) * sideways).exp()
+        real, sideways = self.largest(e)
+        value = self.weight * (theta * real.upper() + abs(u) * sideways).exp()
         if moment is not None:
-            value *= (abs(self.real0 - e * self.real1 - moment) + sideways) ** 2
+            value *= (abs(real - moment) + sideways) ** 2
         rho = arb(self.rho)
         return (8 * value * rho ** (1 - 2 * self.size) / (rho - 1)).upper()
 
     def swapped(self) -> Panel:
         """Return the panel of the other order of the pair."""
-        turned = self.real1, self.real0, self.imaginary1, self.imaginary0
+        turned = self.reals[::-1], self.imaginaries[::-1]
         return Panel(self.piece.swapped, self.middle, self.half, self.size, self.rho, self.weight, *turned)
 
     def nodes(self) -> Iterator[tuple[arb, arb, arb]]:
@@ -248,8 +256,8 @@ def _panels(
 def _needed(p: Panel, e: float, theta: float, reach: float, accuracy: int) -> float:
     """Return how many nodes make the remainder about 2^-accuracy, in floats."""
     # The nodes serve small tilts as well, for which negative values of G make nothing small.
-    exponent = max(theta * float((p.real0 - e * p.real1).upper()), 0.0)
-    exponent += reach * (float(p.imaginary0.upper()) + e * float(p.imaginary1.upper()))
+    real, sideways = p.largest(arb(e))
+    exponent = max(theta * float(real.upper()), 0.0) + reach * float(sideways.upper())
     weight = float(p.weight.upper())
     if not exponent < inf or not 0.0 < weight < inf:
         return inf if weight else 8.0
@@ -262,9 +270,7 @@ def _on_ellipse(piece: Piece, middle: arb, half: arb, rho: float) -> Panel | Non
     with at_precision(_ROUGH_BITS):
         r = arb(rho)
         wide, high = half * (r + 1 / r) / 2, half * (r - 1 / r) / 2
-        weight, imaginary0, imaginary1 = arb(0), arb(0), arb(0)
-        real0: arb | None = None
-        real1: arb | None = None
+        values: list[list[acb]] = []
         for k in range(_ELLIPSE_BOXES):
             # Each box is as high as the ellipse there; they overlap a little, so that roundings leave no gap.
             place = 2 * k + 1 - _ELLIPSE_BOXES
@@ -272,17 +278,14 @@ def _on_ellipse(piece: Piece, middle: arb, half: arb, rho: float) -> Panel | Non
             tall = float((high * (1 - nearest * nearest).sqrt()).upper()) * (1.0 + 1e-9)
             x = middle + wide * place / _ELLIPSE_BOXES
             y = acb(x + arb(0, float((wide / _ELLIPSE_BOXES).upper()) * (1.0 + 1e-9)), arb(0, tall))
-            m, r0, r1 = piece.density(y), piece.ratio0(y), piece.ratio1(y)
-            if not (m.is_finite() and r0.is_finite() and r1.is_finite()):
+            values.append([f(y) for f in (piece.density, *piece.ratios)])
+            if not all(v.is_finite() for v in values[-1]):
                 return None
-            weight = weight.max(abs(m).upper())
-            imaginary0, imaginary1 = imaginary0.max(abs(r0.imag).upper()), imaginary1.max(abs(r1.imag).upper())
-            real0 = r0.real if real0 is None else real0.union(r0.real)
-            real1 = r1.real if real1 is None else real1.union(r1.real)
-        assert real0 is not None
-        assert real1 is not None
-        scale = half.upper()
-        return Panel(piece, middle, half, 0, rho, scale * weight, real0, real1, imaginary0, imaginary1)
+        densities, *ratios = zip(*values, strict=True)
+        weight = half.upper() * reduce(arb.max, (abs(m).upper() for m in densities))
+        real0, real1 = (reduce(arb.union, (r.real for r in found)) for found in ratios)
+        imaginary0, imaginary1 = (reduce(arb.max, (abs(r.imag).upper() for r in found)) for found in ratios)
+        return Panel(piece, middle, half, 0, rho, weight, (real0, real1), (imaginary0, imaginary1))
 
 
 def box_range(f: Analytic, start: arb, end: arb) -> arb:
@@ -336,8 +339,7 @@ def even_cuts(piece: Piece, count: int) -> list[arb]:
 def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = equal_cuts) -> tuple[Law, Law]:
     """Return (lower, upper): finite laws whose divergences enclose that of the law, for all levels and all n.
 
-    Every piece is cut into ``cells`` cells, of equal length or as ``cuts`` says. Where pieces know the masses beyond a
-    message, the numbers of the laws are exact; else they are balls of about ``bits`` bits.
+    Every piece is cut into ``cells`` cells, of equal length or as ``cuts`` says, at places of about ``bits`` bits.
 
     Guarantee
     ---------
@@ -348,7 +350,7 @@ def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = eq
     with at_precision(bits + _SPARE_BITS):
         for piece in law.pieces:
             places = [piece.start, *(_fixed(cut.mid()) for cut in cuts(piece, cells)), piece.end]
-            masses = _masses(piece, places, bits)
+            masses = _masses(piece, places)
             below += [_mean(m) for m in _told_from_zero(masses)]
             above += _spread(piece, places, masses)
     complete = law.null().is_zero()
@@ -360,49 +362,33 @@ def _told_from_zero(masses: Sequence[_Masses]) -> list[_Masses]:
     found: list[_Masses] = []
     for here in masses:
         if found and not (found[-1]()[0] > 0 and here()[0] > 0):
-            found[-1] = _joined(found[-1], here)
+            found[-1] = _combined(found[-1], here, 1)
         else:
             found.append(here)
     return found
 
 
-def _joined(first: _Masses, second: _Masses) -> _Masses:
+def _combined(first: _Masses, second: _Masses, sign: int) -> _Masses:
     def masses() -> tuple[arb, arb, arb]:
         a, b = first(), second()
-        return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+        return a[0] + sign * b[0], a[1] + sign * b[1], a[2] + sign * b[2]
 
     return _remembered(masses)
 
 
-def _masses(piece: Piece, places: Sequence[Number], bits: int) -> list[_Masses]:
+def _masses(piece: Piece, places: Sequence[Number]) -> list[_Masses]:
     """Return the masses of each cell under A2, A0 and A1."""
     if piece.beyond is None:
-        return [_integrated(piece, start, end, bits) for start, end in pairwise(places)]
+        return [_remembered(partial(_integrated, piece, start, end)) for start, end in pairwise(places)]
     beyond = [_at_place(piece.beyond, place) for place in places]
-    return [_between(first, second) for first, second in pairwise(beyond)]
+    return [_combined(first, second, -1) for first, second in pairwise(beyond)]
 
 
-def _between(first: _Masses, second: _Masses) -> _Masses:
-    def masses() -> tuple[arb, arb, arb]:
-        a, b = first(), second()
-        return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+def _integrated(piece: Piece, start: Number, end: Number) -> tuple[arb, arb, arb]:
+    def integral(ratio: Analytic) -> arb:
+        return acb.integral(lambda y, _: piece.density(y) * ratio(y), acb(start()), acb(end())).real
 
-    return _remembered(masses)
-
-
-def _integrated(piece: Piece, start: Number, end: Number, bits: int) -> _Masses:
-    def times(ratio: Analytic) -> Analytic:
-        return lambda y: piece.density(y) * ratio(y)
-
-    found = []
-    for density in (piece.density, times(piece.ratio0), times(piece.ratio1)):
-        # With E = 1 and equal ratios G is 0: the nodes integrate the density alone.
-        arc = Piece(start, end, density, _one, _one)
-        rule = nodes.__wrapped__((arc,), 1.0, 0.0, 0.0, flint.ctx.prec, bits + 16)
-        bound = rule.remainder(arb(1), arb(0), arb(0))
-        found.append(total([m for _, _, m in rule.values]) + bound.upper() * arb(0, 1))
-    mass, mass0, mass1 = found
-    return lambda: (mass, mass0, mass1)
+    return integral(lambda _: acb(1)), integral(piece.ratio0), integral(piece.ratio1)
 
 
 def _remembered(value: Callable[[], _T]) -> Callable[[], _T]:
@@ -431,62 +417,58 @@ def _mean(masses: _Masses) -> Atom:
 
 
 def _spread(piece: Piece, places: Sequence[Number], cells: Sequence[_Masses]) -> Iterator[Atom]:
-    """Yield atoms at the ends of segments that contain the ratios of the cells, with the same masses and means.
+    """Yield atoms around the ratios of the cells, with the same masses and means.
 
-    Where one ratio alone varies, and is monotonic, neighbours have an end in common.
+    Where one ratio alone varies, and is monotonic, they are at the ends of segments, and neighbours have one in common.
     """
-    varying = [i for i in (0, 1) if not _is_constant(_ratios(piece)[i], piece)]
+    varying = [i for i in (0, 1) if not _is_constant(piece.ratios[i], piece)]
     shared: list[list[Number]] = [[] for _ in places]
-    values: list[Number] = []
-    if len(varying) == 1:
-        ratio = _ratios(piece)[varying[0]]
-        values = [_at_place(lambda y: ratio(acb(y)).real, place) for place in places]
+    ratio = piece.ratios[varying[0]] if len(varying) == 1 else None
+    values = [] if ratio is None else [_value(ratio, place) for place in places]
     for k, masses in enumerate(cells):
-        start, end = places[k](), places[k + 1]()
-        if not values or range_and_slope(ratio, start, end)[1].contains(0):
-            yield from _ends(piece, start, end, masses)
+        start, end = places[k : k + 2]
+        if ratio is None or range_and_slope(ratio, start(), end())[1].contains(0):
+            yield from _corners(piece, varying, start, end(), masses)
             continue
-        for place, share in zip((k, k + 1), _shares(masses, varying[0], values[k], values[k + 1]), strict=True):
-            shared[place].append(share)
+        share = _share(masses, varying[0], *values[k : k + 2])
+        shared[k].append(_rest(masses, [share]))
+        shared[k + 1].append(share)
     for value, shares in zip(values, shared, strict=False):
         if shares:
-            yield _placed(piece, varying[0], value, partial(_sum, shares))
+            others = [_value(r, piece.start) for r in piece.ratios]
+            others[varying[0]] = value
+            yield Atom(others[0], others[1], partial(_sum, shares))
 
 
-def _ends(piece: Piece, start: arb, end: arb, masses: _Masses) -> list[Atom]:
-    """Return atoms at the ends of a segment, or the corners of a triangle, that contains the ratios of a cell."""
-    boxes = [box_range(ratio, start, end) for ratio in _ratios(piece)]
-    varying = [i for i in (0, 1) if boxes[i].rad() != 0 and not _is_constant(_ratios(piece)[i], piece)]
-    if len(varying) == 2:
-        return _corners((boxes[0], boxes[1]), masses)
-    if not varying:
-        return [Atom(_fixed(boxes[0]), _fixed(boxes[1]), lambda: masses()[0])]
-    i, ends = varying[0], (_fixed(boxes[varying[0]].lower()), _fixed(boxes[varying[0]].upper()))
-    return [_placed(piece, i, *both) for both in zip(ends, _shares(masses, i, *ends), strict=True)]
+def _corners(piece: Piece, varying: Sequence[int], start: Number, end: arb, masses: _Masses) -> Iterator[Atom]:
+    """Yield atoms at the corners of a point, a segment or a right triangle around the ratios of a cell."""
+    boxes = [box_range(ratio, start(), end) for ratio in piece.ratios]
+    moving = [i for i in varying if boxes[i].rad() != 0]
+    base = [_fixed(boxes[i].lower()) if i in moving else _value(piece.ratios[i], start) for i in (0, 1)]
+    shares = list[Number]()
+    for i in moving:
+        moved = list(base)
+        moved[i] = _fixed(boxes[i].lower() + len(moving) * (boxes[i].upper() - boxes[i].lower()))
+        shares.append(_share(masses, i, base[i], moved[i]))
+        yield Atom(moved[0], moved[1], shares[-1])
+    yield Atom(base[0], base[1], _rest(masses, shares))
 
 
-def _ratios(piece: Piece) -> tuple[Analytic, Analytic]:
-    return piece.ratio0, piece.ratio1
+def _share(masses: _Masses, i: int, low: Number, high: Number) -> Number:
+    """Return the mass at the second value of ratio i with which a cell keeps its mean, the rest being at the first."""
+    return _remembered(lambda: (masses()[1 + i] - low() * masses()[0]) / (high() - low()))
 
 
-def _placed(piece: Piece, i: int, value: Number, mass: Number) -> Atom:
-    """Return an atom with this value of ratio i, the other ratio being constant."""
-    other = _at_place(lambda y: _ratios(piece)[1 - i](acb(y)).real, piece.start)
-    return Atom(value, other, mass) if i == 0 else Atom(other, value, mass)
-
-
-def _shares(masses: _Masses, i: int, first: Number, second: Number) -> tuple[Number, Number]:
-    """Return the masses at two values of ratio i that have the mass and the mean of a cell between them."""
-
-    def share() -> arb:
-        return (masses()[1 + i] - first() * masses()[0]) / (second() - first())
-
-    at_second = _remembered(share)
-    return lambda: masses()[0] - at_second(), at_second
+def _rest(masses: _Masses, shares: Sequence[Number]) -> Number:
+    return lambda: masses()[0] - _sum(shares)
 
 
 def _sum(numbers: Sequence[Number]) -> arb:
     return total([x() for x in numbers])
+
+
+def _value(ratio: Analytic, place: Number) -> Number:
+    return _at_place(lambda y: ratio(acb(y)).real, place)
 
 
 def _is_constant(ratio: Analytic, piece: Piece) -> bool:
@@ -495,27 +477,8 @@ def _is_constant(ratio: Analytic, piece: Piece) -> bool:
     return bool(box_range(ratio, piece.start(), piece.end()).rad() == 0)
 
 
-def _corners(ranges: tuple[arb, arb], masses: _Masses) -> list[Atom]:
-    """Return atoms at the corners of a right triangle around the rectangle of both ratios, with the same means."""
-    (low0, low1), (wide0, wide1) = (r.lower() for r in ranges), (2 * (r.upper() - r.lower()) for r in ranges)
-
-    def share(i: int) -> arb:
-        low, wide = ((low0, wide0), (low1, wide1))[i]
-        return (masses()[1 + i] - low * masses()[0]) / wide
-
-    return [
-        Atom(_fixed(low0), _fixed(low1), lambda: masses()[0] - share(0) - share(1)),
-        Atom(_fixed(low0 + wide0), _fixed(low1), lambda: share(0)),
-        Atom(_fixed(low0), _fixed(low1 + wide1), lambda: share(1)),
-    ]
-
-
 def _fixed(value: arb) -> Number:
     return lambda: value
-
-
-def _one(_: acb) -> acb:
-    return acb(1)
 
 
 # --- Cells of messages on which the density of G is bounded from below: they bound |phi| at all high frequencies at onc
@@ -529,25 +492,43 @@ _LARGE = arb(2) ** 4096
 
 @dataclass(frozen=True)
 class Cell:
-    """Messages between two numbers: the ratios at the ends, and on the whole cell the density and the slopes."""
+    """Messages between two numbers: both ratios at either end, and on the whole cell the density and their slopes."""
 
     piece: Piece
     start: arb
     end: arb
     density: arb
-    ratios0: tuple[arb, arb]
-    ratios1: tuple[arb, arb]
-    slope0: arb
-    slope1: arb
+    ratios: tuple[tuple[arb, arb], tuple[arb, arb]]
+    slopes: tuple[arb, arb]
+
+    @staticmethod
+    def of(piece: Piece, start: arb, end: arb) -> Cell:
+        """Enclose what is known of a cell."""
+        density, slope0, slope1 = (range_and_slope(f, start, end) for f in (piece.density, *piece.ratios))
+        low, high = ((piece.ratio0(acb(y)).real, piece.ratio1(acb(y)).real) for y in (start, end))
+        return Cell(piece, start, end, density[0], (low, high), (slope0[1], slope1[1]))
+
+    def halves(self) -> tuple[Cell, Cell]:
+        """Return both halves."""
+        middle = (self.start + self.end) / 2
+        return Cell.of(self.piece, self.start, middle), Cell.of(self.piece, middle, self.end)
 
     def flat(self, e: arb) -> tuple[arb, arb, arb]:
         """Return (low, width, density): on an interval of G that starts above ``low``, at least this density."""
-        at = [r0 - e * r1 for r0, r1 in zip(self.ratios0, self.ratios1, strict=True)]
-        slope = abs(self.slope0 - e * self.slope1)
+        first, last = (r0 - e * r1 for r0, r1 in self.ratios)
+        slope = abs(self.slopes[0] - e * self.slopes[1])
         if not slope > 0 or not self.density.is_finite():
-            return at[0], arb(0), arb(0)
+            return first, arb(0), arb(0)
         density = (self.density.lower() / slope).lower().max(arb(0))
-        return arb(at[0].min(at[1]).lower()), abs(at[1] - at[0]).lower(), density
+        return arb(first.min(last).lower()), abs(last - first).lower(), density
+
+    def judged(self, e: arb, theta: arb) -> tuple[arb, arb]:
+        """Return how much tilted mass it may have beyond what is seen of it, and how much it may have."""
+        low, width, density = self.flat(e)
+        first, last = (r0 - e * r1 for r0, r1 in self.ratios)
+        most = abs(self.density).upper() * (self.end - self.start) * (theta * first.max(last)).exp()
+        missed = most - density * width * (theta * low).exp()
+        return (missed.mid(), most.mid()) if missed.is_finite() else (_LARGE, arb(0))
 
 
 @dataclass(frozen=True)
@@ -603,33 +584,13 @@ def flat_cells(law: SmoothLaw, e: arb, rough_e: float, rough_theta: float) -> Fl
 def _placed_cells(law: SmoothLaw, e: float, theta: float) -> tuple[Cell, ...]:
     """Return cells, halved where most of the tilted mass is not seen yet."""
     with at_precision(_ROUGH_BITS):
-        cells = [_cell(piece, piece.start(), piece.end()) for piece in law.pieces]
-        judged = [(*_judged(c, arb(e), arb(theta)), c) for c in cells]
+        judged = [(c.judged(arb(e), arb(theta)), c) for c in (Cell.of(p, p.start(), p.end()) for p in law.pieces)]
         while judged and len(judged) < _MOST_FLAT_CELLS:
-            missed, whole = sum((j[0] for j in judged), arb(0)), sum((j[1] for j in judged), arb(0))
+            missed, whole = (total([j[i] for j, _ in judged]) for i in (0, 1))
             if not missed > _LEFT_OVER * whole:
                 break
-            worst = 0
-            for k, (lacking, _, _) in enumerate(judged):  # tilted masses may be far beyond doubles
-                worst = k if lacking > judged[worst][0] else worst
-            cell = judged.pop(worst)[2]
-            middle = (cell.start + cell.end) / 2
-            for half in (_cell(cell.piece, cell.start, middle), _cell(cell.piece, middle, cell.end)):
-                judged.append((*_judged(half, arb(e), arb(theta)), half))
-        return tuple(j[2] for j in judged)
-
-
-def _judged(cell: Cell, e: arb, theta: arb) -> tuple[arb, arb]:
-    """Return how much tilted mass a cell may have beyond what is seen of it, and how much it may have."""
-    low, width, density = cell.flat(e)
-    at = [r0 - e * r1 for r0, r1 in zip(cell.ratios0, cell.ratios1, strict=True)]
-    most = abs(cell.density).upper() * (cell.end - cell.start) * (theta * at[0].max(at[1])).exp()
-    missed = most - density * width * (theta * low).exp()
-    return (missed.mid(), most.mid()) if missed.is_finite() else (_LARGE, arb(0))
-
-
-def _cell(piece: Piece, start: arb, end: arb) -> Cell:
-    density, _ = range_and_slope(piece.density, start, end)
-    slope0, slope1 = (range_and_slope(r, start, end)[1] for r in (piece.ratio0, piece.ratio1))
-    ends = [tuple(r(acb(y)).real for y in (start, end)) for r in (piece.ratio0, piece.ratio1)]
-    return Cell(piece, start, end, density, ends[0], ends[1], slope0, slope1)
+            # Tilted masses may be far beyond doubles.
+            worst = reduce(lambda a, b: b if judged[b][0][0] > judged[a][0][0] else a, range(len(judged)))
+            _, cell = judged.pop(worst)
+            judged += [(half.judged(arb(e), arb(theta)), half) for half in cell.halves()]
+        return tuple(cell for _, cell in judged)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, log2, sqrt
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -19,9 +19,8 @@ from symamp.decompositions.printing import ShownInLatex, axes_for, latex
 from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderError, VerificationError
-from symamp.formulas.order import compare, ordered
 from symamp.formulas.parameter import admissible_points
-from symamp.laws.density import Piece, SmoothLaw, finite_sandwich
+from symamp.laws.density import Laws, Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import exact_number
@@ -55,15 +54,6 @@ _HALF, _ONE = sp.Rational(1, 2), sp.Integer(1)
 
 
 @dataclass(frozen=True)
-class Arc:
-    """The density of the noise for z between two numbers (``oo`` for no end), as an analytic formula in z."""
-
-    start: sp.Expr
-    end: sp.Expr
-    density: sp.Expr
-
-
-@dataclass(frozen=True)
 class Side:
     """Messages between two numbers with one formula: the densities on both inputs, and their ratio f1/f0."""
 
@@ -87,23 +77,11 @@ def in_tail(side: Side, formula: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
 
 
 @lru_cache(maxsize=128)
-def sides_of(arcs: tuple[Arc, ...]) -> tuple[Side, ...]:
-    """Return the messages right of 1/2 for the inputs 0 and 1, cut where a formula changes."""
-    kinks = [a.start for a in arcs if a.start != 0] + [arcs[-1].end]
-    cuts = [_ONE, *(k + shift for k in kinks for shift in (-1, 0, 1) if k != sp.oo), _ONE - kinks[0]]
-    inner = [c for c in cuts if c not in (sp.oo, -sp.oo) and compare(c, _HALF) > 0]
-    return tuple(_sides(arcs, [_HALF, *ordered(inner)]))
-
-
-def _sides(arcs: tuple[Arc, ...], cuts: list[sp.Expr]) -> Iterator[Side]:
-    ends = [*cuts[1:], sp.oo] if arcs[-1].end == sp.oo else cuts[1:]
-    for start, end in zip(cuts, ends, strict=False):
-        middle = start + 1 if end == sp.oo else (start + end) / 2
-        left = compare(middle, _ONE) < 0
-        f0 = _density(arcs, middle).subs(Z, Y)
-        f1 = _density(arcs, 1 - middle if left else middle - 1).subs(Z, 1 - Y if left else Y - 1)
-        if f0 != 0:
-            yield _checked(Side(start, end, f0, f1, _shorter(f1 / f0)))
+def sides_of(half: sp.Expr) -> tuple[Side, ...]:
+    """Return the messages right of 1/2 for the inputs 0 and 1, and the density ``half`` of noise, cut at 1."""
+    f0 = half.subs(Z, Y)
+    both = ((_HALF, _ONE, half.subs(Z, 1 - Y)), (_ONE, sp.oo, half.subs(Z, Y - 1)))
+    return tuple(_checked(Side(start, end, f0, f1, _shorter(f1 / f0))) for start, end, f1 in both)
 
 
 def _shorter(ratio: sp.Expr) -> sp.Expr:
@@ -141,13 +119,6 @@ def joined(sides: Sequence[Side]) -> list[Side]:
     return found
 
 
-def _density(arcs: tuple[Arc, ...], z: sp.Expr) -> sp.Expr:
-    for arc in arcs:
-        if arc.end == sp.oo or compare(z, arc.end) < 0:
-            return arc.density
-    return sp.Integer(0)
-
-
 # -------- The laws of additive noise at the inputs 0 and 1: pieces and atoms right of 1/2, mirrored; long tails are cut
 
 
@@ -167,12 +138,7 @@ def blanket_law(noise: AdditiveNoise) -> SmoothLaw:
 
 
 @lru_cache(maxsize=64)
-def _sides_of_law(noise: AdditiveNoise) -> tuple[Side, ...]:
-    return noise.sides()
-
-
-@lru_cache(maxsize=64)
-def cut_laws(noise: AdditiveNoise, smooth: float, ratio: float) -> tuple[SmoothLaw, SmoothLaw]:
+def cut_laws(noise: AdditiveNoise, smooth: float, ratio: float) -> Laws:
     """Return the lower law, with the tail at its mean, and the upper law, with its atom at infinity.
 
     Up to the ratio ``smooth`` there are pieces. Beyond, where frequencies would turn often over little mass, there
@@ -181,27 +147,27 @@ def cut_laws(noise: AdditiveNoise, smooth: float, ratio: float) -> tuple[SmoothL
     first, end = noise.cut(smooth), noise.cut(ratio)
     assert first is not None
     assert end is not None
-    *inner, last = _sides_of_law(noise)
+    inner, last = noise.sides()
     few = Side(first, end, last.density0, last.density1, last.ratio)
-    pieces = [_piece(noise, side, side.end) for side in inner] + [_piece(noise, last, first if first < end else end)]
+    pieces = [_piece(noise, inner, inner.end), _piece(noise, last, first if first < end else end)]
     cells = [_piece(noise, few, end)] if first < end else []
     below, above = finite_sandwich(SmoothLaw(tuple(cells), (), number(sp.Integer(0))), _TAIL_CELLS, CAREFUL_BITS)
-    there, beyond, one = number(end), _Beyond(noise), number(_ONE)
-    at_edge = Holomorphic(last.ratio, Y)
+    place, one, at_edge = number(end), number(_ONE), Holomorphic(last.ratio, Y)
 
-    def mean() -> arb:
-        mass, _, other = beyond(there())
-        return other / mass
-
-    def edge() -> arb:
-        return at_edge(acb(there())).real
-
-    def left_over() -> arb:
-        mass, _, other = beyond(there())
-        return (other - edge() * mass).max(arb(0))
+    def beyond() -> tuple[arb, arb, arb]:
+        return _beyond(noise, place())
 
     def mass() -> arb:
-        return beyond(there())[0]
+        return beyond()[0]
+
+    def mean() -> arb:
+        return beyond()[2] / mass()
+
+    def edge() -> arb:
+        return at_edge(acb(place())).real
+
+    def left_over() -> arb:
+        return (beyond()[2] - edge() * mass()).max(arb(0))
 
     lower = _mirrored(noise, pieces, [*below.atoms, Atom(one, mean, mass)])
     upper = _mirrored(noise, pieces, [*above.atoms, Atom(one, edge, mass)], ((number(sp.Integer(0)), left_over),))
@@ -235,61 +201,40 @@ def _piece(noise: AdditiveNoise, side: Side, end: sp.Expr) -> Piece:
         Holomorphic(side.density0, Y),
         Holomorphic(_ONE, Y),
         Holomorphic(side.ratio, Y),
-        _Beyond(noise),
+        partial(_beyond, noise),
     )
 
 
 def _tail(noise: AdditiveNoise, side: Side) -> Piece:
     """Return the messages beyond the start of a side as a piece in another variable."""
-    found = noise.tail(side.start)
+    general, fixed = noise.general()
+    found = general.tail()
     if found is None:
         far = Problem(f"the ratio of {side.density0} is not constant far out")
-        raise UndecidedOrderError("density", far, "define tail(start)")
-    formula, start = found
-    general, fixed = noise.general()
-    there = general.sides()[-1]
-    of_general = general.tail(there.start)
-    assert of_general is not None
-    density, ratio = (put(e, fixed) for e in in_tail(there, of_general[0]))
-    return Piece(
-        number(sp.Integer(0)),
-        number(start),
-        Holomorphic(density, W),
-        Holomorphic(_ONE, W),
-        Holomorphic(ratio, W),
-        _BeyondTail(noise, formula),
-    )
+        raise UndecidedOrderError("density", far, "define tail()")
+    density, ratio = (put(e, fixed) for e in in_tail(general.sides()[-1], found[0]))
+    place, start = compile_expression(put(found[0], fixed), (W,)), number(put(found[1], fixed))
 
-
-class _Beyond:
-    """Masses (A2, A0, A1) of the messages beyond y >= 1/2, where A2 is A0 = R(0) and A1 is R(1)."""
-
-    def __init__(self, noise: AdditiveNoise) -> None:
-        self.noise = noise
-
-    def __call__(self, y: arb) -> tuple[arb, arb, arb]:
-        far, close = self.noise.survival(y), y - 1
-        there = self.noise.survival(close) if not close < 0 else 1 - self.noise.survival(-close)
-        return far, far, there
-
-
-class _BeyondTail:
-    """The masses of messages that are not beyond y(w), up to a constant: they increase with w, as y falls."""
-
-    def __init__(self, noise: AdditiveNoise, formula: sp.Expr) -> None:
-        self.beyond, self.place = _Beyond(noise), compile_expression(formula, (W,))
-
-    def __call__(self, w: arb) -> tuple[arb, arb, arb]:
+    def beyond(w: arb) -> tuple[arb, arb, arb]:
+        """Return the masses of messages that are not beyond y(w), up to a constant: as y falls they increase with w."""
         if w.is_zero():
             return arb(0), arb(0), arb(0)
-        mass, mass0, mass1 = self.beyond(self.place(FLINT, {W.name: w}))
+        mass, mass0, mass1 = _beyond(noise, place(FLINT, {W.name: w}))
         return -mass, -mass0, -mass1
+
+    m, r0, r1 = (Holomorphic(f, W) for f in (density, _ONE, ratio))
+    return Piece(number(sp.Integer(0)), start, m, r0, r1, beyond)
+
+
+def _beyond(noise: AdditiveNoise, y: arb) -> tuple[arb, arb, arb]:
+    """Return the masses (A2, A0, A1) of the messages beyond y >= 1/2, where A2 is A0 = R(0) and A1 is R(1)."""
+    far, close = noise.survival(y), y - 1
+    return far, far, noise.survival(close) if not close < 0 else 1 - noise.survival(-close)
 
 
 def _mass(noise: AdditiveNoise, side: Side) -> Number:
-    start, beyond = number(side.start), _Beyond(noise)
-    end = None if side.end == sp.oo else number(side.end)
-    return lambda: beyond(start())[0] - (arb(0) if end is None else beyond(end())[0])
+    ends = [number(e) for e in (side.start, side.end) if e != sp.oo]
+    return lambda: noise.survival(ends[0]()) - (noise.survival(ends[1]()) if ends[1:] else arb(0))
 
 
 # -------- The distribution of the ratio of noise as a formula, where SymPy inverts the ratio and integrates the density
@@ -399,21 +344,24 @@ def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> A
 class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
     """Send x + Z for an input x in [0, 1], where Z has a density that is even and does not increase away from 0.
 
-    A family gives ``arcs`` and ``survival``; the law of the ratios is derived. For every number of users and every
-    level (0, 1) is the worst pair of inputs (docs/proofs/worst_pair.md).
+    A family gives ``half_density`` and ``survival``; the law of the ratios is derived. For every number of users and
+    every level (0, 1) is the worst pair of inputs (docs/proofs/worst_pair.md).
     """
 
     _internal_names = (
-        "arcs blanket_laws cut cuts_tail exact_law general largest_kept_ratio ratio_at_cut sides spread survival tail "
-        "upper_law"
+        "blanket_laws cut cuts_tail exact_law general half_density held_inputs largest_kept_ratio laws pairs "
+        "ratio_at_cut sides spread survival tail upper_law"
     )
 
     name: str
     source: ClassVar[str]
 
+    held_inputs: ClassVar[tuple[str, ...]] = ("0", "1")
+    """Inputs that other users hold in the data sets that are tried."""
+
     @abstractmethod
-    def arcs(self) -> tuple[Arc, ...]:
-        """Return the density on z >= 0, in order; it vanishes beyond the last arc."""
+    def half_density(self) -> sp.Expr | None:
+        """Return the density for z > 0 as an analytic formula in ``Z``, None where messages are integers."""
 
     @abstractmethod
     def survival(self, z: arb) -> arb:
@@ -442,15 +390,13 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
             return self, {}
         with suppress(SymampError):
             general = type(self)()
-            _ = [side.put(fixed) for side in sides_of(general.arcs())]
+            _ = [side.put(fixed) for side in general.sides()]
             return general, fixed
         return self, {}
 
     def sides(self) -> tuple[Side, ...]:
         """Return the messages right of 1/2, cut where a formula changes, for the inputs 0 and 1."""
-        general, fixed = self.general()
-        found = sides_of(general.arcs())
-        return tuple(side.put(fixed) for side in found) if fixed else found
+        return _sides(self)
 
     def worst_pair(self) -> WorstPair:
         """Return the pair of inputs with the largest blanket divergence at every level, and how that is known.
@@ -501,8 +447,8 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
         head = r"y & m(y) & r_0 & r_1 \\ \hline"
         return rf"$\displaystyle \begin{{array}}{{cccc}} {head} {' '.join(rows)} \end{{array}}$"
 
-    def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr] | None:
-        """Return (y, w0): messages beyond ``start`` as a formula y(w), 0 < w < w0, in which densities are analytic.
+    def tail(self) -> tuple[sp.Expr, sp.Expr] | None:
+        """Return (y, w0): messages beyond 1 as a formula y(w), 0 < w < w0, in which densities are analytic.
 
         None if ratios are constant far out, or unbounded: then ``cut`` says where they are cut.
         """
@@ -540,7 +486,7 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
         ratio = self.local_ratio()
         return far_ratio(self) if ratio is sp.oo else float(number(ratio)())
 
-    def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+    def blanket_laws(self, level: Level, n: int) -> Laws:
         """Return (lower, upper): laws between whose divergences that of the pair (0, 1) lies; the same one if exact.
 
         Unbounded ratios are cut where a message decides alone at this level and number of users.
@@ -557,6 +503,15 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
             return cut_laws(self, 1.0, 1.0)
         return cut_laws(self, _rounded(_SMOOTH_DEVIATIONS * self._deviation(n)), self.ratio_at_cut(level, n))
 
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the one pair that is worse than all others."""
+        return (("0", "1"),)
+
+    def laws(self, pair: tuple[str, str], level: Level, n: int, other: str | None = None) -> Laws:
+        """Return what ``blanket_laws`` does; where all others hold an end, one law twice, for bounds from below."""
+        lower, upper = self.blanket_laws(level, n)
+        return (lower, upper) if other is None else (_among(lower, other), _among(lower, other))
+
     def ratio_at_cut(self, level: Level, n: int) -> float:
         """Return the ratio from which on one message decides alone at this level and number of users."""
         e = min(1.0 + level.rough_minus_one(), _LARGEST_E)  # any cut will do
@@ -565,6 +520,20 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
 
     def _deviation(self, n: int) -> float:
         return sqrt(n * self.spread())
+
+
+@lru_cache(maxsize=64)
+def _sides(noise: AdditiveNoise) -> tuple[Side, ...]:
+    general, fixed = noise.general()
+    half = general.half_density()
+    assert half is not None
+    return tuple(side.put(fixed) if fixed else side for side in sides_of(half))
+
+
+@lru_cache(maxsize=64)
+def _among(law: SmoothLaw, other: str) -> SmoothLaw:
+    """Return the triple with R(0), or R(1), in place of A2."""
+    return law.among_first() if other == "0" else law.swapped().among_first().swapped()
 
 
 def _rounded(x: float) -> float:

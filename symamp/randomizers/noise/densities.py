@@ -31,15 +31,23 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.density import Piece, SmoothLaw
-from symamp.laws.law import Atom, Number, total
+from symamp.laws.density import Laws, Piece, SmoothLaw
+from symamp.laws.law import Atom, Level, Number, total
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import SubjectBase
 from symamp.randomizers.noise.additive_noise import Y, plot_distribution, plot_ratios
-from symamp.randomizers.noise.density import formula_range, integral, largest_value, masses_beyond, resolved, stretches
+from symamp.randomizers.noise.density import (
+    formula_range,
+    integral,
+    largest_value,
+    masses_beyond,
+    resolved,
+    stretches,
+    values_between,
+)
 from symamp.randomizers.noise.fallback_law import Atom3
 
 _COMPARING_BITS = 128  # at which densities are compared on cells of messages
@@ -120,24 +128,6 @@ def _decided(densities: Sequence[Holomorphic], a: arb, b: arb, last: bool) -> tu
         return None
     share = min(float((ranges[k] / ranges[least]).lower()) for k in others)
     return least, sp.Rational(min(share, float(SLACK)))
-
-
-def values_between(f: Holomorphic, a: arb, b: arb, less: Holomorphic | None = None, times: arb | None = None) -> arb:
-    """Return a ball around the values of f - times * less on an interval: value at the middle, and a slope.
-
-    >>> y = sp.Symbol("y")
-    >>> values_between(Holomorphic(y, y), arb(0), arb(1), Holomorphic(y**2, y), arb(1)).contains(arb("0.25"))
-    True
-    """
-    box, middle = a.union(b), (a + b) / 2
-    at, (wide, slope) = f(acb(middle)), f.with_slope(acb(box))
-    if less is not None:
-        other, there = less.with_slope(acb(box))
-        at, wide, slope = at - less(acb(middle)) * times, wide - other * times, slope - there * times
-    if not slope.is_finite():
-        return wide.real
-    near = at.real + slope.real * (box - middle)
-    return near.intersection(wide.real) if near.overlaps(wide.real) and wide.is_finite() else near
 
 
 # ---------------- Stretches of messages with a density for each input, cut into cells on which one density is the least
@@ -307,9 +297,9 @@ class Densities(SubjectBase, ShownInLatex):
         return self
 
     @property
-    def held(self) -> Densities:
-        """The densities on inputs that other users hold in the data sets that are tried."""
-        return self
+    def held_inputs(self) -> tuple[str, ...]:
+        """Inputs that other users hold in the data sets that are tried."""
+        return self.inputs
 
     def fallback(self) -> tuple[Atom3, ...]:
         """Return (r0, r1, mass) of a law above those of all pairs of an interval; none where all inputs are listed."""
@@ -389,6 +379,11 @@ class Densities(SubjectBase, ShownInLatex):
         Raises UnknownInputError for inputs that the mechanism does not have.
         """
         return _law(self, (self._place(pair[0]), self._place(pair[1])), None if other is None else self._place(other))
+
+    def laws(self, pair: tuple[str, str], level: Level, n: int, other: str | None = None) -> Laws:
+        """Return one law twice, whatever the level."""
+        law = self.law(pair, other)
+        return law, law
 
     def _compare(self, x: sp.Symbol, y: sp.Symbol, inside: tuple[sp.Expr, ...]) -> None:
         """Raise VerificationError unless what was resolved agrees in balls with the formula as it was written."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, reduce
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import ClassVar, NamedTuple
 
 import sympy as sp
@@ -33,7 +33,7 @@ from symamp.numbers.rationals import fmpq_of, rational_below
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, Holomorphic, compile_expression, same
-from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y, Z, inner_points
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, Side, Y, Z, inner_points
 
 _RANGE_BITS = 128  # at which the largest value of a formula is sought
 _MOST_HALVINGS = 40  # in that search
@@ -68,7 +68,7 @@ def stretches(formulas: tuple[sp.Expr, ...], low: sp.Expr, high: sp.Expr) -> lis
     >>> [(s.start, s.end) for s in stretches((sp.Abs(Y - 1),), sp.Integer(0), sp.oo)]
     [(0, 1), (1, oo)]
     """
-    cuts = (c for f in formulas for c in _corners(f))
+    cuts = (c for f in formulas for e in changes(f) for c in _root(e))
     inner = (c for c in cuts if (low.is_infinite or sign(c - low) > 0) and (high.is_infinite or sign(high - c) > 0))
     ends = [low, *ordered(inner), high]
     return [Stretch(a, b, _between(a, b)) for a, b in pairwise(ends)]
@@ -97,22 +97,17 @@ def resolved(formula: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) ->
     return formula.func(*(resolved(a, inside) for a in formula.args)) if formula.args else formula
 
 
-def _corners(formula: sp.Expr) -> Iterator[sp.Expr]:
-    """Yield the messages at which a case may change."""
+def changes(formula: sp.Basic) -> Iterator[sp.Expr]:
+    """Yield formulas at whose zeros a case of the formula may change."""
+    if isinstance(formula, Relational):
+        yield formula.lhs - formula.rhs
+        return
     if isinstance(formula, sp.Abs):
-        yield from _root(formula.args[0])
+        yield formula.args[0]
     elif isinstance(formula, sp.Max | sp.Min):
-        for i, a in enumerate(formula.args):
-            for b in formula.args[:i]:
-                yield from _root(a - b)
-    elif isinstance(formula, sp.Piecewise):
-        for _, condition in formula.args:
-            for relation in condition.atoms(Relational):
-                yield from _root(relation.lhs - relation.rhs)
+        yield from (a - b for a, b in combinations(formula.args, 2))
     for part in formula.args:
-        for inner in part.args if part.func is sp.functions.elementary.piecewise.ExprCondPair else (part,):
-            if isinstance(inner, sp.Expr):
-                yield from _corners(inner)
+        yield from changes(part)
 
 
 def _root(argument: sp.Expr) -> Iterator[sp.Expr]:
@@ -257,6 +252,24 @@ def _test(condition: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Callable[[Box]
     return compared
 
 
+def values_between(f: Holomorphic, a: arb, b: arb, less: Holomorphic | None = None, times: arb | None = None) -> arb:
+    """Return a ball around the values of f - times * less on an interval: value at the middle, and a slope.
+
+    >>> y = sp.Symbol("y")
+    >>> values_between(Holomorphic(y, y), arb(0), arb(1), Holomorphic(y**2, y), arb(1)).contains(arb("0.25"))
+    True
+    """
+    box, middle = a.union(b), (a + b) / 2
+    at, (wide, slope) = f(acb(middle)), f.with_slope(acb(box))
+    if less is not None:
+        other, there = less.with_slope(acb(box))
+        at, wide, slope = at - less(acb(middle)) * times, wide - other * times, slope - there * times
+    if not slope.is_finite():
+        return wide.real
+    near = at.real + slope.real * (box - middle)
+    return near.intersection(wide.real) if near.overlaps(wide.real) and wide.is_finite() else near
+
+
 # --- The largest value of analytic formulas on intervals: exact where it is taken at an end, else a number just above
 
 
@@ -300,8 +313,7 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
     open_ = [(start, end, 0)]
     while open_:
         a, b, depth = open_.pop()
-        box = a.union(b)
-        wide, slope = (v.real for v in f.with_slope(acb(box)))
+        slope = f.with_slope(acb(a.union(b)))[1].real
         values = f(acb(a)).real, f(acb(b)).real
         if slope.is_finite() and (slope >= 0 or slope <= 0):
             # Monotone: the largest value is at an end; that of the whole interval is already known.
@@ -310,7 +322,7 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
                 continue
             top = reduce(arb.max, inner)
         else:
-            top = (f(acb((a + b) / 2)).real + slope * (box - (a + b) / 2)) if slope.is_finite() else wide
+            top = values_between(f, a, b)
         if top.is_finite() and top.upper() <= best.lower():
             continue
         if top.is_finite() and float(top.rad()) < _CLOSE * float(best.lower()):
@@ -451,8 +463,8 @@ class NoiseDensity(AdditiveNoise):
     def key(self) -> tuple[object, ...]:
         return (type(self).__qualname__, self._half)
 
-    def arcs(self) -> tuple[Arc, ...]:
-        return (Arc(sp.Integer(0), sp.oo, self._half),)
+    def half_density(self) -> sp.Expr:
+        return self._half
 
     def sides(self) -> tuple[Side, ...]:
         """Return the sides with formulas in e^-y in place of e^y: balls are far narrower for them."""

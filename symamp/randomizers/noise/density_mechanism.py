@@ -10,6 +10,7 @@ import sympy as sp
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ArgumentError, UndecidedOrderError, checked_call
 from symamp.formulas.order import sign
+from symamp.laws.density import SmoothLaw
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.noise.densities import Densities, check_inputs
 from symamp.randomizers.noise.density import NoiseDensity
@@ -47,9 +48,11 @@ class IntervalDensities(Densities):
         return (*super().key(), self.density, self._symbols, self._formulas)
 
     @property
-    def held(self) -> Densities:
-        """The densities on the ends and in the middle."""
-        return self._held
+    def held_inputs(self) -> tuple[str, ...]:
+        return self._held.inputs
+
+    def law(self, pair: tuple[object, object], other: object = None) -> SmoothLaw:
+        return super().law(pair) if other is None else self._held.law(pair, other)
 
     @property
     def boxes(self) -> Boxes:

@@ -13,10 +13,10 @@ from flint import arb
 
 from symamp.decompositions.to_law import number
 from symamp.formulas.parameter import Parameter, Value
-from symamp.laws.density import SmoothLaw
+from symamp.laws.density import Laws, SmoothLaw
 from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.surroundings import at_precision
-from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, Side, Y
 from symamp.randomizers.protocols import Array, Domain, Protocol, Rng, added, double, retried, two_sided_geometric
 
 _KEPT_DEVIATIONS = 33.0  # of noise: what is beyond is less than 2^-785
@@ -65,9 +65,8 @@ class DiscreteGaussian(AdditiveNoise):
         proposed = two_sided_geometric(1 - sp.exp(-1 / (sp.floor(self["sigma"]) + 1)))
         return added(Domain(sp.S.Zero, self["B"]), noise, self["sigma"] ** 2)
 
-    def arcs(self) -> tuple[Arc, ...]:
-        """Return nothing: messages are integers."""
-        return ()
+    def half_density(self) -> None:
+        return None
 
     def sides(self) -> tuple[Side, ...]:
         """Return the messages above B/2 with the point masses of the inputs 0 and B, as formulas in the integer y."""
@@ -109,7 +108,7 @@ class DiscreteGaussian(AdditiveNoise):
     def _far(self) -> int:
         return int(self["B"]) + ceil(_KEPT_RATIO_DEVIATIONS * float(self["sigma"]) + 1.0)
 
-    def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+    def blanket_laws(self, level: Level, n: int) -> Laws:
         """Return (lower, upper), cut where one message decides alone, as for all noise."""
         reached = self.ratio_at_cut(level, n)
         size, sigma = int(self["B"]), float(self["sigma"])
@@ -133,15 +132,11 @@ class DiscreteGaussian(AdditiveNoise):
 
     def at_least(self, z: int) -> arb:
         """Return P(Z >= z) for z >= 0."""
-        return self.tail(z) / self.total()
-
-    def tail(self, first: int) -> arb:
-        """Return the sum of the weights from ``first`` >= 0 on."""
-        return _tail(self, first, flint.ctx.prec)
+        return _tail(self, z, flint.ctx.prec) / self.total()
 
     def total(self) -> arb:
         """Return the sum of all weights."""
-        return 1 + 2 * self.tail(1)
+        return 1 + 2 * _tail(self, 1, flint.ctx.prec)
 
 
 @lru_cache(maxsize=4096)
@@ -159,7 +154,7 @@ def _tail(noise: DiscreteGaussian, first: int, precision: int) -> arb:
 
 
 @lru_cache(maxsize=64)
-def _laws(noise: DiscreteGaussian, last: int) -> tuple[SmoothLaw, SmoothLaw]:
+def _laws(noise: DiscreteGaussian, last: int) -> Laws:
     """Return (lower, upper): the messages from ``last`` on at their mean, or as one atom with a singular part.
 
     Guarantee

@@ -22,7 +22,7 @@ from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import Compared, exact_number
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, W, Z
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, W, Z
 from symamp.randomizers.noise.nearby import Nearby, distance_within
 from symamp.randomizers.protocols import Array, Protocol, Rng, added, double, interval, no_estimate
 
@@ -73,10 +73,9 @@ class Laplace(AdditiveNoise):
 
         return added(UNIT, noise, 2 / self["eps0"] ** 2)
 
-    def arcs(self) -> tuple[Arc, ...]:
-        """Return the one exponential."""
+    def half_density(self) -> sp.Expr:
         eps0 = self["eps0"]
-        return (Arc(sp.Integer(0), sp.oo, eps0 * sp.exp(-eps0 * Z) / 2),)
+        return eps0 * sp.exp(-eps0 * Z) / 2
 
     def survival(self, z: arb) -> arb:
         return (-number(self["eps0"])() * z).exp() / 2
@@ -184,10 +183,9 @@ class Gaussian(AdditiveNoise):
     def protocol(self) -> Protocol:
         return added(UNIT, lambda n, rng: double(self["sigma"]) * rng.standard_normal(n), self["sigma"] ** 2)
 
-    def arcs(self) -> tuple[Arc, ...]:
-        """Return the normal density."""
+    def half_density(self) -> sp.Expr:
         sigma = self["sigma"]
-        return (Arc(sp.Integer(0), sp.oo, sp.exp(-(Z**2) / (2 * sigma**2)) / (sigma * sp.sqrt(2 * sp.pi))),)
+        return sp.exp(-(Z**2) / (2 * sigma**2)) / (sigma * sp.sqrt(2 * sp.pi))
 
     def survival(self, z: arb) -> arb:
         return (z / (number(self["sigma"])() * arb(2).sqrt())).erfc() / 2
@@ -236,10 +234,9 @@ class Logistic(AdditiveNoise):
 
         return added(UNIT, noise, sp.pi**2 / (3 * self["eps0"] ** 2))
 
-    def arcs(self) -> tuple[Arc, ...]:
-        """Return the logistic density."""
+    def half_density(self) -> sp.Expr:
         eps0 = self["eps0"]
-        return (Arc(sp.Integer(0), sp.oo, eps0 * sp.exp(-eps0 * Z) / (1 + sp.exp(-eps0 * Z)) ** 2),)
+        return eps0 * sp.exp(-eps0 * Z) / (1 + sp.exp(-eps0 * Z)) ** 2
 
     def survival(self, z: arb) -> arb:
         return 1 / (1 + (number(self["eps0"])() * z).exp())
@@ -251,9 +248,9 @@ class Logistic(AdditiveNoise):
     def gamma(self) -> sp.Expr:
         return 2 / (1 + sp.exp(self["eps0"] / 2))
 
-    def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    def tail(self) -> tuple[sp.Expr, sp.Expr]:
         """Return y = -log(w)/eps0: densities are rational in w = e^(-eps0 y)."""
-        return -sp.log(W) / self["eps0"], sp.exp(-self["eps0"] * start)
+        return -sp.log(W) / self["eps0"], sp.exp(-self["eps0"])
 
 
 class Cauchy(AdditiveNoise):
@@ -277,10 +274,9 @@ class Cauchy(AdditiveNoise):
         noise = added(UNIT, lambda n, rng: double(self["scale"]) * rng.standard_cauchy(n), sp.nan)
         return replace(noise, estimator=no_estimate(self.name, told))
 
-    def arcs(self) -> tuple[Arc, ...]:
-        """Return the Cauchy density."""
+    def half_density(self) -> sp.Expr:
         scale = self["scale"]
-        return (Arc(sp.Integer(0), sp.oo, scale / (sp.pi * (scale**2 + Z**2))),)
+        return scale / (sp.pi * (scale**2 + Z**2))
 
     def survival(self, z: arb) -> arb:
         """Return 1/2 - arctan(z/scale)/pi, without cancellation for large z."""
@@ -294,9 +290,9 @@ class Cauchy(AdditiveNoise):
     def gamma(self) -> sp.Expr:
         return 1 - 2 * sp.atan(1 / (2 * self["scale"])) / sp.pi
 
-    def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    def tail(self) -> tuple[sp.Expr, sp.Expr]:
         """Return y = 1/w: densities and their ratios are rational in w, also at w = 0."""
-        return 1 / W, 1 / start
+        return 1 / W, sp.S.One
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 from flint import arb
-from sympy.core.relational import Relational
 
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, Problem, SymampError
@@ -22,8 +21,7 @@ from symamp.formulas.order import is_zero, sign
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import Y
-from symamp.randomizers.noise.densities import values_between
-from symamp.randomizers.noise.density import formula_range, resolved
+from symamp.randomizers.noise.density import changes, formula_range, resolved, values_between
 
 _BITS = 128  # of all balls here
 _MOST_BOXES = 3_000  # in which a sign is looked for
@@ -33,7 +31,7 @@ _DERIVATIVES = 4  # that are tried one after the other
 _CELLS = 256  # of messages on which masses are enclosed
 _LEVELS = 64  # at which losses are compared
 _END_SHARE = sp.Rational(1, 2**10)  # of the interval of inputs that counts as near an end
-_MOST_BITS = 20  # of a simple number between two others
+_PLACES = 64  # of messages, among which one is chosen
 _SLACK = 1e-12  # relative: more than rounding takes
 _TINY = 1e-300  # keeps quotients finite
 
@@ -69,7 +67,7 @@ def strips(
     """
     (a, b), (low, high) = inputs, messages
     found = [low, (low + high) / 2, high]
-    for line in (e for f in formulas for e in _lines(f)):
+    for line in (line for f in formulas for e in changes(f) for line in _line(e)):
         if not any(is_zero(line - other) for other in found):
             found.append(line)
     cuts = [a, (a + b) / 2, b]
@@ -105,19 +103,8 @@ def _sorted(values: Iterable[sp.Expr], at: dict[sp.Symbol, sp.Expr]) -> list[sp.
     return sorted(values, key=cmp_to_key(order))
 
 
-def _lines(formula: sp.Expr) -> Iterator[sp.Expr]:
-    """Yield the messages, as functions of the input, at which a case may change."""
-    for e in sp.preorder_traversal(formula):
-        if isinstance(e, sp.Abs):
-            yield from _line(e.args[0])
-        elif isinstance(e, sp.Max | sp.Min):
-            for one, other in combinations(e.args, 2):
-                yield from _line(one - other)
-        elif isinstance(e, Relational):
-            yield from _line(e.lhs - e.rhs)
-
-
 def _line(e: sp.Expr) -> Iterator[sp.Expr]:
+    """Yield the message, as a function of the input, at which a formula is 0."""
     along, across = normal(sp.diff(e, Y)), normal(sp.diff(e, X))
     if along == across == 0:
         return
@@ -271,29 +258,28 @@ class _Ends:
         flat = all(c == 0 for column in upper for _, c in self._curvatures(column))
         if flat and all(j == 0 for column in upper for _, j in self._jumps(column)):
             return True  # r_x is constant beyond the middle: there are no such messages
-        message = self._early((self.a, self.a + (self.b - self.a) * _END_SHARE))
+        message = self._early()
         x = self._risen(message)
         for _ in range(_MOST_HALVINGS):
             if x is None or self._is_early((self.a, x), message):
                 break
             x = (self.a + x) / 2
-        return x is not None and self._covered(x, self._is_settled)
+        return x is not None and self._covered(x, self._losses_are_below)
 
-    def _early(self, x: Ends) -> sp.Rational:
-        """Return a message between those where R_x overtakes R_a and where R_x/R_b falls below the largest R_x/R_a."""
-        here, a, b, end = (number(e)() for e in ((x[0] + x[1]) / 2, self.a, self.b, self.high))
-        largest = self._at(here, end) / self._at(a, end)
-        found: list[sp.Rational] = []
-        for overtakes in (True, False):
-            share, step = _ZERO, sp.Rational(1, 2)
-            for _ in range(_MOST_BITS):
-                step /= 2
-                y = number(self.low + (self.high - self.low) * (share + step))()
-                f = self._at(here, y)
-                passed = f > self._at(a, y) if overtakes else f < largest * self._at(b, y)
-                share += _ZERO if passed else step
-            found.append(share)
-        return self.low + (self.high - self.low) * _simple_between(found[0], found[1])
+    def _early(self) -> sp.Expr:
+        """Return a message at which, for x near a, R_x is above R_a and R_x/R_b above the largest value of R_x/R_a."""
+        near = self.a + (self.b - self.a) * _END_SHARE
+        x, a, b, end = (number(e)() for e in (near, self.a, self.b, self.high))
+        largest = self._at(x, end) / self._at(a, end)
+
+        def serves(message: sp.Expr) -> bool:
+            y = number(message)()
+            f = self._at(x, y)
+            return bool(f > self._at(a, y) and f > largest * self._at(b, y))
+
+        wide = (self.high - self.low) / _PLACES
+        found = [m for m in (self.low + wide * k for k in range(1, _PLACES // 2)) if serves(m)]
+        return found[len(found) // 2] if found else self.middle
 
     def _risen(self, message: sp.Expr) -> sp.Expr | None:
         """Return x > a up to which f(., message) is at least f(a, message), by a derivative; None if none is found."""
@@ -339,14 +325,9 @@ class _Ends:
         share = self._at(b, y) / self._at(a, end)
         return bool(values_between(here, number(x[0])(), number(x[1])(), last, share) >= 0)
 
-    def _is_settled(self, x: Ends) -> bool:
-        message = self._early(x)
-        if self._is_above(x, message) and self._is_early(x, message):
-            return True
-        return self._losses_are_below(number(x[0])().union(number(x[1])()))
-
-    def _losses_are_below(self, x: arb) -> bool:
+    def _losses_are_below(self, inputs: Ends) -> bool:
         """Return whether the integral of (u m - R_x)_+ is at most that of (u m - R_a)_+, on cells of levels u."""
+        x = number(inputs[0])().union(number(inputs[1])())
         at_a, at_b, ends = self._of_ends
         half, middles = _CELLS // 2, self._places[1::2]
         here = [self._over(x, y) for y in self._places[::2]]
@@ -418,14 +399,6 @@ class _Ends:
         """Return a ball around f(., y) on a ball of inputs: value at its middle, and slopes."""
         middle = arb(x.mid())
         return self._at(middle, y) + self.slope({"x": x, "y": y}) * (x - middle)
-
-
-def _simple_between(a: sp.Rational, b: sp.Rational) -> sp.Rational:
-    """Return a fraction of few bits near the middle of two: it comes into exponents."""
-    middle, bits = (a + b) / 2, 1
-    while abs((near := sp.Rational(round(middle * 2**bits), 2**bits)) - middle) * 4 > abs(a - b) and bits < _MOST_BITS:
-        bits += 1
-    return near
 
 
 def _score(s: Strip) -> sp.Expr:
