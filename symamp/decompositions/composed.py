@@ -791,6 +791,7 @@ class Composed(Decomposition):
 
     @property
     def components(self) -> tuple[Component, ...]:
+        """The merged components as SymPy expressions."""
         return self._formulas[0]
 
     @property

@@ -219,6 +219,7 @@ class EnclosedDecomposition(Decomposition):
 
     @property
     def components(self) -> Never:
+        """Refuse: there is no finite list of them."""
         self._refused()
 
     @property

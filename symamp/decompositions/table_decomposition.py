@@ -41,6 +41,7 @@ class TableDecomposition(Decomposition):
 
     @cached_property
     def components(self) -> tuple[Component, ...]:
+        """The merged components as SymPy expressions."""
         return self._formulas.components
 
     @cached_property

@@ -37,6 +37,7 @@ class PureLDP(NotebookView, Parametrised, SubjectBase):
         return "every randomizer with a smaller budget is one with a larger"
 
     def local_ratio(self) -> sp.Expr:
+        """Return e^eps0."""
         return sp.exp(self["eps0"])
 
     def variation_ratio(self) -> VariationRatio:
