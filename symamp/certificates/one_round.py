@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log2
-from typing import Any
+from typing import Any, cast
 
 import sympy as sp
 from flint import arb, fmpq
@@ -25,6 +25,7 @@ from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
+from symamp.bounds.table_bound import MaxOverRows
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
 from symamp.certificates.mechanisms import (
@@ -66,6 +67,8 @@ has settled, or none that proves the claim."""
 _MOST_LISTED, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
 
+_MOST_ENTRIES = 60_000
+"""Pairs that no blanket settles, times the entries of the table: with more of them the verifier takes too long."""
 _MOST_CORNERS = 70_000
 """Messages times boxes: with more of them, large budgets or few users, corners of other noise than Laplace noise take
 the verifier minutes, and far from the worst pair it leaves some open."""
@@ -279,7 +282,7 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
         if mixed or not others or not named <= set(mechanism.inputs):
             return of_triples(parts, [e.part for e in below], at, mixed=mixed)
     if mechanism is not None and methods <= set(_OF_DATA):
-        return of_mechanism(mechanism, at, parts, [e.part for e in below], listed=methods == {"all_data_sets"})
+        return of_mechanism(mechanism, at, parts, [e.part for e in below], listed="all_data_sets" in methods)
     known = subject.mechanism is None and not parts and subject.triple is None
     if known and subject.noise is None and subject.densities is None:
         return of_budget(subject.local_ratio(), at)
@@ -328,14 +331,10 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     if known and known[0].evaluator == HISTOGRAMS:  # of all pairs at once
         return Above(at, bound, (max(known, key=lambda e: e.precision),))
     whole = CandidateBounds(subject, method).first
-    if whole.searched_table is not None:
-        if method not in (None, "blanket"):
-            raise ArgumentError(
-                "certificate", Problem(f"{method} has no certificate for a table"), "ask with method='blanket'"
-            )
-        # A bound of 0 is shown by one user alone: no tilt proves it.
-        if len(whole.searched_table.inputs) > _MOST_LISTED and not whole.searched_table.is_restricted and bound > 0:
-            return _of_table(whole.searched_table, at, bound, n, evaluated)
+    table = whole.searched_table
+    # A bound of 0 is shown by one user alone: no tilt proves it.
+    if table is not None and len(table.inputs) > _MOST_LISTED and not table.is_restricted and bound > 0:
+        return _of_table(cast(MaxOverRows, whole), at, bound, n, evaluated)
     settled = {e.part.pair: e for e in known if e.part.method != method}  # by another bound on the same pair
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
     if cells and settled:
@@ -383,17 +382,32 @@ def _instead(subject: Subject) -> str:
     return f"method={name!r} has certificates, but {lack}"
 
 
-def _of_table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Above:
-    """Return the evidence for all pairs of rows: a common tilt, and those pairs that it leaves open."""
+def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Above:
+    """Return the evidence for all pairs of rows: a common tilt, and those pairs that it leaves open.
+
+    Of these a pair is shown by its blanket where that is enough, else by its part of the bound.
+    """
     assert at.level is not None
+    table = whole.table
     size = len(table.inputs)
     if size > _MOST_INPUTS:
         raise ArgumentError("certificate", f"a table of {size} inputs", f"at most {_MOST_INPUTS} inputs")
     with at_precision(128):
         theta = common_tilt(table, at.level, n, arb(bound)) or 1.0
-    found = []
-    for group in distinct_pairs(table, open_pairs(table, at.level, n, arb(bound), theta)):
+    found, left = [], open_pairs(table, at.level, n, arb(bound), theta)
+    for group in distinct_pairs(table, left):
         part = blanket_of_rows(table, group[0])
+        tried = known.get(part.signature) or _evaluated(part, at.level, n, bound)
+        if tried.upper.ball <= bound:
+            found.append(tried)
+            left = [pair for pair in left if pair not in group]
+    groups = whole.groups(table, left)
+    if len(groups) * size * len(table.messages) > _MOST_ENTRIES:
+        raise ArgumentError(
+            "certificate", Problem(f"{len(groups)} pairs of inputs are too many"), "ask with method='blanket'"
+        )
+    for group in groups:
+        part = whole.part(group[0])
         found.append(known.get(part.signature) or _evaluated(part, at.level, n, bound))
     return Above(at, bound, tuple(found) or (_evaluated(blanket_of_rows(table, (0, 1)), at.level, n, bound),), theta)
 
