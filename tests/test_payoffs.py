@@ -105,7 +105,7 @@ def test_a_plan_with_smaller_tilts_is_refused(payoff, low):
     groups = [Group(5, law((H, -H), (T, H)))]
     plan = enclose_payoff(groups, payoff, Settings(1e-2)).plan
     with at_precision(128):
-        whole = TiltedGroups.of([(g.source(), g.count) for g in groups], plan.window.theta)
+        whole = TiltedGroups.of(groups, plan.window.theta)
         for window in (replace(plan.window, theta_below=low), replace(plan.window, theta=low, theta_below=low)):
             with pytest.raises(PrecisionError, match="tilts above"):
                 tilted_sum(whole, replace(plan, window=window), payoff)

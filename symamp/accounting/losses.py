@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from math import exp, expm1, fsum, inf, log, log1p, sqrt
 from typing import ClassVar
 
@@ -19,12 +19,12 @@ from symamp.numbers.optional import brentq, log_ndtr
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query
-from symamp.sums.groups import Product, TiltedGroups
+from symamp.sums.groups import Group, Product, TiltedGroups, constant
 from symamp.sums.inversion import falling_root
 from symamp.sums.kernels.balls import tilted_sum
 from symamp.sums.kernels.floats import two_sided_sum
 from symamp.sums.kernels.hockey_stick import HockeyStickKernel
-from symamp.sums.kernels.tilted import Plan
+from symamp.sums.kernels.tilted import Plan, Power
 
 # What is tuned: every plan and every precision gives a bound; these trade time against width. Rules of thumb.
 WIDEST_SUM = 1e-3
@@ -90,7 +90,8 @@ class FloatProduct:
 
     def beyond(self, eps: float) -> Product:
         """Return the sum of all losses less eps."""
-        return Product(self.losses, -eps)
+        shift = FloatGparv(np.array([-eps]), np.ones(1), 0.0, -eps, 0.0)
+        return Product(tuple(Power(g, count) for g, count in (*self.losses, (shift, 1))))
 
 
 def _finite(pair: DominatingPair) -> FloatGparv:
@@ -177,10 +178,9 @@ def _enclosed(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb, arb]:
     if plan is None:
         lower, upper = _largest_losses(rounds, eps)
         return (lower + infinite).min(arb(1)), (upper + infinite).min(arb(1))
-    laws = [(_losses(pair), count) for pair, count in rounds]
     # What is less by eps is a sum, too, of one more value.
-    shift = BallGparv((-eps,), (arb(1),), arb(0), arb(0))
-    lower, upper = tilted_sum(TiltedGroups.of([*laws, (shift, 1)], plan.window.theta), plan, HockeyStickKernel)
+    groups = [Group(count, partial(_losses, pair)) for pair, count in rounds] + [Group(1, lambda: constant(-eps))]
+    lower, upper = tilted_sum(TiltedGroups.of(groups, plan.window.theta), plan, HockeyStickKernel)
     return (lower + infinite).min(arb(1)), (upper + infinite).min(arb(1))
 
 

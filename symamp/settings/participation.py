@@ -29,8 +29,8 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism, SubjectBase
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
+from symamp.sums.groups import Group, approximate_log_groups, constant, enclose_groups, estimate_log_groups
 from symamp.sums.inversion import estimate_root, largest_epsilon
-from symamp.sums.poisson import PoissonSource, approximate_log_poisson, enclose_poisson, estimate_log_poisson
 
 REPLACEMENT, REMOVAL, DEFAULT = "replacement", "removal", "default"
 """How the victim's data sets differ: by another input, by no report, by a report that does not depend on the input."""
@@ -637,12 +637,16 @@ class OverPoisson(OfTriple):
         """The triple, and when the victim is there."""
         return "poisson", self.taking.decomposition.fingerprint, self.taking.worlds
 
-    def source_at(self, level: Level, n: int) -> PoissonSource:
-        """Return the law of G, the mean number, and the shift."""
+    def groups_at(self, level: Level, n: int) -> list[Group]:
+        """Return the others, and the shift as what one more of them adds."""
         first, second = (number(1 - p) for p in self.taking.worlds)
-        return PoissonSource(
-            lambda: ball_gparv(self.law, level), n, lambda: n * (first() - level.exponential() * second())
-        )
+
+        def shift() -> arb:
+            return n * (first() - level.exponential() * second())
+
+        with at_precision(128):
+            alone = [] if shift().is_zero() else [Group(1, lambda: constant(shift()))]
+        return [Group(n, lambda: ball_gparv(self.law, level), poisson=True), *alone]
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
@@ -650,7 +654,7 @@ class OverPoisson(OfTriple):
 
     def rough(self, level: Level, n: int, settings: Settings) -> float:
         """Return the saddle-point approximation."""
-        return self._with_singular(approximate_log_poisson(self.source_at(level, n)) - log(n), level)
+        return self._with_singular(approximate_log_groups(self.groups_at(level, n)) - log(n), level)
 
     @property
     def top(self) -> float:
@@ -677,10 +681,9 @@ class OverPoisson(OfTriple):
         The divergence for a Poisson number of other users lies between the outer ends.
         Proof: docs/proofs/participation.md, section 3.
         """
-        source = self.source_at(level, n)
-        found = enclose_poisson(source, replace(settings, gap=max(settings.gap, self.gap_floor)))
+        found = enclose_groups(self.groups_at(level, n), replace(settings, gap=max(settings.gap, self.gap_floor)))
         with at_precision(max(found.precision, starting_precision(n, settings.gap))):
-            alone = source.law().singular
+            alone = ball_gparv(self.law, level).singular
             return replace(found, lower=found.lower / n + alone, upper=found.upper / n + alone)
 
     def limit(self, n: int) -> arb:
@@ -697,7 +700,9 @@ class OverPoisson(OfTriple):
 @kept(maxsize=4096)
 def _estimated(limits: Limits, part: OverPoisson, level: Level, n: int, settings: Settings) -> float:
     aimed = replace(settings.under(limits), gap=max(settings.gap, part.gap_floor))
-    return part._with_singular(estimate_log_poisson(part.source_at(level, n), aimed) - log(n), level)
+    groups = part.groups_at(level, n)
+    found = estimate_log_groups(groups, aimed)
+    return part._with_singular((approximate_log_groups(groups) if found is None else found) - log(n), level)
 
 
 @dataclass(frozen=True)

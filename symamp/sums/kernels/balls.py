@@ -88,10 +88,10 @@ class TiltedBalls(Tilted):
     null: arb
     null_n: arb
 
-    @staticmethod
-    def of(g: BallGparv, n: int, tilt: float) -> TiltedBalls:
+    @classmethod
+    def of(cls, g: BallGparv, n: int, tilt: float) -> Self:
         """Tilt a law by the double ``tilt``, an exact number."""
-        return TiltedBalls(g, n, *tilted_numbers(g, n, arb(tilt), arb(0)))
+        return cls(g, n, *tilted_numbers(g, n, arb(tilt), arb(0)))
 
     @property
     def scale(self) -> arb:
@@ -316,7 +316,7 @@ def certified_sum(g: BallGparv, n: int, plan: Plan, *, roughly: bool = False) ->
     Proof: docs/proofs/kernel_sandwich.md, and docs/proofs/disks.md for doubles.
     """
     kind = RoughlyTilted if roughly else TiltedBalls
-    return tilted_sum(kind(g, n, *tilted_numbers(g, n, arb(plan.window.theta), arb(0))), plan)
+    return tilted_sum(kind.of(g, n, plan.window.theta), plan)
 
 
 def tilted_sum(tilted: Tilted, plan: Plan, payoff: type[TwoSided] = Kernel) -> tuple[arb, arb]:

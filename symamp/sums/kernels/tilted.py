@@ -186,7 +186,13 @@ class Power(Transform):
     @property
     def largest(self) -> float:
         """The largest value of G."""
-        return float(self.g.values[self.g.masses > 0.0].max())
+        return float(self.g.values[self.g.masses > 0.0].max(initial=0.0))
+
+    @property
+    def supremum(self) -> float:
+        """The largest value of S, as far as doubles tell."""
+        none = 0.0 if self.g.null_mass > 0.0 else -inf
+        return self.n * float(self.g.values[self.g.masses > 0.0].max(initial=none))
 
     @property
     def moments(self) -> tuple[float, float]:
@@ -240,7 +246,7 @@ class TiltedLaw(TiltedFloats):
         result = np.exp(-n * self.loss(middle - half))
         near = result > NEGLIGIBLE
         modulus, _ = self.log_phi(middle[near])
-        distance = np.sqrt(-np.expm1(2.0 * modulus)) - self.deviation * half[near]
+        distance = np.sqrt(np.maximum(-np.expm1(2.0 * modulus), 0.0)) - self.deviation * half[near]
         with np.errstate(divide="ignore"):
             result[near] = np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2)))
         return result
