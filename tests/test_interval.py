@@ -194,6 +194,7 @@ def test_densities_are_near_what_interpolates_them(name):
             stage = read_by_the_verifier(name, table, (0.0, 1.0))
             again, h = [float(b) for b in stage.left_over(*(fmpq(*x.as_integer_ratio()) for x in (0.3, 0.4)))], 0.1
             again = np.array(again) + touched * h * float(stage.noise.fall) / 4
+        assert (again <= 1.05 * bounds).all()
         bounds = np.minimum(bounds, again)
     inside = np.flatnonzero((y[:-1] > -2) & (y[1:] < 3))
     for j in draws.choice(inside, 60):
@@ -573,6 +574,16 @@ def test_the_verifier_bounds_remainders(name):
                     found = true_moment(name, table, (start, end), share, s, kappa, k == 0)
                     assert n * log1p(found) - 1.0 - log(n * s) <= float(rest.log()) + 1e-9
         assert all(stage.cell(k, 1)[1] == 0 for k in (0, 1))
+
+
+@pytest.mark.slow
+def test_certificates_of_many_users_and_what_has_none():
+    """Rare ratios and long cells: n = 10^9, delta = 1e-12. Few users leave corners open."""
+    answer = sa.epsilon(sa.Gaussian(sigma=1), n=10**9, delta="1e-12")
+    assert answer.method == "interval"
+    assert Fraction(answer.certificate()["claim"]["upper"]) <= Fraction(answer.upper)
+    with pytest.raises(sa.errors.ArgumentError, match="has none"):
+        sa.epsilon(sa.Gaussian(sigma=1), n=10**4, delta="1e-6").certificate()
 
 
 @pytest.mark.slow

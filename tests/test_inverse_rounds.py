@@ -150,6 +150,7 @@ def test_what_needs_no_search():
     coin = sa.RandomizedResponse(k=2, eps0=1)
     assert sa.most_rounds(coin, n=1, eps="1/2", delta="1e-6").lower == 0
     assert sa.most_rounds(coin, n=1, eps=0, delta="1e-6").upper == 0
+    assert sa.most_rounds(coin, n=2, eps="101/100", delta="1/100").lower == 1
     nothing = sa.FiniteMechanism([["1/2", "1/2"], ["1/2", "1/2"]])
     assert sa.most_rounds(nothing, n=10, eps=0, delta="1e-6").upper == float("inf")
     assert sa.least_n(coin, rounds=2, eps=2, delta="1e-6").upper == 1

@@ -179,7 +179,7 @@ def test_users_who_differ_of_whom_less_is_known():
         (lambda: sa.delta(CROWD, eps=1, participation=removal).certificate(), "users of one mechanism"),
         (lambda: sa.most_rounds(CROWD, eps=1, delta="1/100", sampled_from=100), "leave out sampled_from"),
         (lambda: sa.profile(CROWD).sampled(n=2, of=10), "all users run one randomizer"),
-        (lambda: sa.profile(CROWD).rounds(2).delta(1).certificate(), "users of one mechanism"),
+        (lambda: sa.profile(CROWD, participation=removal).rounds(2).delta(1).certificate(), "users of one mechanism"),
     ):
         with pytest.raises(SymampError) as refused:
             question()

@@ -354,12 +354,17 @@ def test_replacement_of_an_example_with_normal_noise(sigma, steps, value):
 
 @pytest.mark.parametrize(
     ("sigma", "eps", "width"),
-    [("1", "3", 1e-8), ("20", "1/10", 1e-8), pytest.param("0.6", "2", 1e-2, marks=pytest.mark.slow)],
+    [
+        ("1", "3", 1e-8),
+        ("20", "1/10", 1e-8),
+        ("1", "46", np.inf),  # about 1e-228: by closed forms on both sides
+        pytest.param("0.6", "2", 1e-2, marks=pytest.mark.slow),
+    ],
 )
 def test_two_replaced_steps_by_quadrature(sigma, eps, width):
     """Given the first message, the second counts from one place on: closed forms, summed over the first."""
     s, e = float(sigma), float(np.exp(float(Fraction(eps))))
-    z = np.linspace(-14, 14, 40_001)
+    z = np.linspace(-37, 37, 40_001)
     first = np.exp(z / s - 0.5 / s**2) - e * np.exp(-z / s - 0.5 / s**2)
     root = np.sqrt(first**2 + 4 * e * np.exp(-1 / s**2))
     ratio = np.where(first > 0, 2 * e * np.exp(-1 / s**2) / (root + abs(first)), (root - first) / 2)
@@ -369,7 +374,7 @@ def test_two_replaced_steps_by_quadrature(sigma, eps, width):
     found = sa.training.random_allocation(
         noise=sa.training.GaussianStep(sigma=sigma), steps=2, neighbours="replace"
     ).delta(eps)
-    assert found.lower * (1 - 1e-9) <= value <= found.upper * (1 + 1e-9)
+    assert 0 < found.lower * (1 - 1e-9) <= value <= found.upper * (1 + 1e-9)
     assert found.lower <= found.upper < (1 + width) * found.lower
 
 
@@ -380,6 +385,24 @@ def test_waves_and_cells_of_messages_enclose_the_same():
     with at_precision(128):
         assert low.lower() <= sharp[0].ball <= sharp[1].ball <= high.upper()
         assert low.lower() > 0.9 * high.upper()
+
+
+@pytest.mark.parametrize(("sigma", "steps", "eps"), some([("1", 20, 3.0), ("0.5", 100, 8.0), ("5", 10, 0.5)], 1))
+def test_waves_lie_between_closed_forms(sigma, steps, eps):
+    found, level = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, -1, 0), "replace"), Level.of_float(eps)
+    sharp, (low, high) = found.enclose(level, -30.0), found._by_way_of_neither(level, -30.0)
+    with at_precision(128):
+        assert low.lower() <= sharp[1].ball
+        assert sharp[0].ball <= high.upper()
+        assert sharp[0].ball < 1.001 * sharp[1].ball
+
+
+@pytest.mark.slow
+def test_replacement_at_the_extremes():
+    noise = sa.training.GaussianStep(sigma=1)
+    replaced = sa.training.random_allocation(noise=noise, steps=1000, neighbours="replace").epsilon("1e-300")
+    removed = sa.training.random_allocation(noise=noise, steps=1000).epsilon("1e-300")
+    assert removed.lower < replaced.lower <= replaced.upper < 1.05 * replaced.lower
 
 
 @pytest.mark.parametrize("sigma", ["0.6", "20"])

@@ -493,6 +493,38 @@ def test_rounds_far_out(n, shuffled):
     assert sa.profile(crowd).rounds(10).delta(0, gap=0.1).lower > 0
 
 
+@pytest.mark.parametrize("shuffled", ["data", "messages"])
+def test_certificates_of_rounds_prove_the_upper_end_for_all_groups(shuffled):
+    crowd = sa.heterogeneous(
+        [(n, sa.RandomizedResponse(k=3, eps0=x)) for n, x in ((50, 1), (40, 2))], shuffled=shuffled
+    )
+    found = sa.profile(crowd).rounds(3).delta("1/2", gap=0.1)
+    data = found.certificate()
+    assert verify(json.dumps(data)).status == "valid"
+    assert found.upper <= float(F(data["claim"]["upper"])) <= found.upper * (1 + 1e-8)
+    points, setting = data["above"]["curves"][0]["first"], data["settings"][0]
+    for part, key, value in (
+        (points[0], "evidence", points[0]["evidence"][1:]),
+        (points[1], "high", str(F(points[1]["high"]) * F(99, 100))),
+        (setting, "count", 4),
+        (setting["groups"][0], "users", 30),
+        (setting, "shuffled", {"data": "messages", "messages": "data"}[shuffled]),
+        (data["claim"], "upper", str(F(data["claim"]["upper"]) * F(99, 100))),
+    ):
+        kept, part[key] = part[key], value
+        assert verify(json.dumps(data)).status != "valid", key
+        part[key] = kept
+    alone = sa.profile(crowd, victim=0).rounds(3).delta("1/2", gap=0.1) if shuffled == "messages" else found
+    told = alone.certificate()["settings"][0]["groups"]
+    assert [g["victim"] for g in told] == ([True, True] if shuffled == "data" else [True, False])
+
+
+def test_a_certificate_at_eps_0_where_a_message_tells_nothing():
+    crowd = sa.heterogeneous([(500, sa.RandomizedResponse(k=3, eps0=x)) for x in (1, 2)], shuffled="messages")
+    data = sa.delta(crowd, eps=0).certificate()
+    assert F(data["claim"]["lower"]) > F(data["claim"]["upper"]) * F(99, 100)
+
+
 @pytest.mark.slow
 def test_the_rounds_of_a_removal_and_of_poisson_numbers():
     coin = sa.RandomizedResponse(k=2, eps0="log(3)")

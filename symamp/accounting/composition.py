@@ -193,8 +193,9 @@ class Composition(PublicNames):
         if not found:
             return -inf
         if only is not None and up:
+            left = found[0][0].divergence(only)
             with at_precision(64):
-                return float(arb(found[0][0].divergence(only)).log())
+                return float(arb(left).log()) if left > 0 else -inf
         estimate = estimate_divergence(FloatProduct.of(found), value, WIDEST_SUM)
         return estimate.log_upper if up else estimate.log_lower
 

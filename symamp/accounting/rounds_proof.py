@@ -58,9 +58,9 @@ def _above(curve: RoundCurve) -> dict[str, Any]:
     base, rate = (sampled.base, sampled.rate) if sampled else (curve.round, fmpq(1))
     if isinstance(base, GivenRound):
         return {"given": [(p.level, p.high) for p in base.points]}
-    if not isinstance(base, ShuffledRound) or base.question.victims:
+    if not isinstance(base, ShuffledRound):
         raise ArgumentError(
-            "certificate", Problem(f"{curve.round.text} has no certificate"), "certify rounds of users of one mechanism"
+            "certificate", Problem(f"{curve.round.text} has no certificate"), "certify rounds of shuffled users"
         )
     levels = [1 + (p.level - 1) / rate for p in curve.points.inside() if p.level >= 1]
     return {"points": [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]}

@@ -301,9 +301,11 @@ class SeveralReports:
         if not (worst.decomposition.is_listed or isinstance(worst.decomposition, LawTriple)):
             return ZERO, "none"
         log_delta = asked.log_delta if is_epsilon else log_of_ball(most.ball) if most.mantissa > 0 else 0.0
+        # What the second data set lacks counts e^eps times.
+        log_least = log_delta - (min(most.above, _LARGEST) if is_epsilon else float(sp.N(asked.given, 17)))
         lost = sp.S.Zero if self.lost is None else self.lost.dropout
         made = (steps_of(_rows(worst, lost), only_two=few, may_be_lost=lost != 0) for few in (False, True))
-        tried = [SumOfSteps(*x, self.reports, (self.n - 1) * self.reports, log_delta) for x in made if x is not None]
+        tried = [SumOfSteps(*x, self.reports, (self.n - 1) * self.reports, log_least) for x in made if x is not None]
         found = next((x for x in tried if x.is_feasible), None)
         if found is None:
             return ZERO, "none"

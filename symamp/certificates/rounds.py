@@ -17,6 +17,7 @@ from symamp.certificates.evidence import kernel_plan
 from symamp.certificates.mechanisms import Described
 from symamp.certificates.one_round import FORMAT, MORE_BITS, VERSION, Above, Claim, Data, setting
 from symamp.certificates.text import At, fraction_text
+from symamp.certificates.users_who_differ import crowd_rounds
 from symamp.errors import PrecisionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
@@ -56,6 +57,9 @@ class Rounds:
     plan: Plan | None
 
 
+_NOTHING = Described({}, ())
+
+
 @dataclass(frozen=True)
 class Sums:
     """What proves the lower end where coordinates are summed: how many there are, the level, its bits, the evidence.
@@ -80,12 +84,19 @@ def certificate(
 
     Raises ArgumentError for rounds whose values have no certificate, PrecisionError if it is not accepted.
     """
-    proofs = {c.place: [_proof(c.question, *p) for p in c.points] for c in _curves(above) if c.question is not None}
-    known = [_described(i, proofs.get(i, []), above, below) for i in range(len(rounds))]
+    crowds = {c.place: crowd_rounds(c.question, c.points) for c in _curves(above) if c.question and c.question.victims}
+    proofs = {
+        c.place: [_proof(c.question, *p) for p in c.points]
+        for c in _curves(above)
+        if c.question is not None and c.place not in crowds
+    }
+    known = [_NOTHING if i in crowds else _described(i, proofs.get(i, []), above, below) for i in range(len(rounds))]
     rates = {c.place: c.rate for c in (*_curves(above), *_curves(below))}
     users = {c.place: c.question.n for c in (*_curves(above), *_curves(below)) if c.question is not None}
     settings = [
-        setting(text, [(users.get(i, 1), True, known[i].data)], count, fraction_text(rates.get(i, fmpq(1))))
+        crowds[i][0] | {"name": text, "count": count}
+        if i in crowds
+        else setting(text, [(users.get(i, 1), True, known[i].data)], count, fraction_text(rates.get(i, fmpq(1))))
         | _taking_part(c.question for c in (*_curves(above), *_curves(below)) if c.place == i)
         for i, (text, count) in enumerate(rounds)
     ]
@@ -96,10 +107,16 @@ def certificate(
         data["below"] = {"eps": sums.eps, "precision": sums.precision, "evidence": [sums.evidence]}
     told = (("participation" not in settings[i], found) for i, found in proofs.items())
     data["supposed"] = list(
-        dict.fromkeys(s for every, f in told for s in one_round.supposed((e for p, _ in f for e in p.found), every))
+        dict.fromkeys(
+            (
+                *(s for every, f in told for s in one_round.supposed((e for p, _ in f for e in p.found), every)),
+                *(s for *_, supposed in crowds.values() for s in supposed),
+            )
+        )
     )
     for point in (_same, _each):  # points that are checked one by one, too, take twice the time
-        made = None if above is None else _side(above, partial(_above, known, proofs, point))
+        write = partial(_above, known, proofs, point)
+        made = None if above is None else _side(above, lambda c: crowds[c.place][1] if c.place in crowds else write(c))  # noqa: B023
         verdict = verify(json.dumps(data | {"above": made}))
         if verdict.status == "valid":
             return data | {"above": made}

@@ -11,7 +11,7 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.blanket import SOURCE
-from symamp.bounds.bound import Evidence, PairBound
+from symamp.bounds.bound import Evidence, PairBound, largest_upper
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.certificates.evidence import evaluation, participation
@@ -19,6 +19,7 @@ from symamp.certificates.mechanisms import Described, of_budget, of_table
 from symamp.certificates.one_round import (
     FINER_GAPS,
     LEAST_BITS,
+    MORE_BITS,
     Claim,
     Data,
     accepted,
@@ -32,9 +33,11 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, Mechanism
+from symamp.settings.question import Question
 from symamp.settings.users_who_differ import (
     DATA_THEOREM,
     MESSAGES_THEOREM,
@@ -46,16 +49,16 @@ from symamp.settings.users_who_differ import (
 from symamp.settings.victims import BITS, CommonBlanket, ShuffledData, Victims
 from symamp.verifier import MOST_PRECISION
 
+_SPARE_BITS = 40
+"""By two to minus this, relatively, points are moved outward."""
+
 
 def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
     """Return the certificate of a bracket for these groups of victims, by number.
 
     Raises PrecisionError if the verifier accepts it at no precision, ArgumentError where it does not know the setting.
     """
-    crowd: HeterogeneousUsers = claim.question.subject
-    if crowd.who.is_poisson or crowd.who.worlds() != ((1, 1),):
-        told = Problem("a random number of users who differ, or one who may be missing, has none")
-        raise ArgumentError("certificate", told, "ask about users of one mechanism")
+    crowd = _certified(claim.question)
     asked, lower, upper = claim.asked, claim.least.below, claim.most.above
     found = [v for v in Victims.of(crowd, None) if v.number in groups]
     is_epsilon = asked.quantity == "epsilon"
@@ -69,11 +72,7 @@ def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
         is_told = not isinstance(first, StepSums) or (low.level is not None and first.test(low.level) is not None)
         # Where no threshold tells, and all that is known is what leaks, no lower end is claimed.
         below, lower = ([claim.below[0]], lower) if is_told else ([], 0.0)
-    by_ratio = crowd.shuffled == DATA and not all(isinstance(x, Decomposition) for x in positions_above(crowd).known)
-    users = Users(crowd, high, by_ratio)
-    # Where data are shuffled, nobody's place is known: what holds for one holds for all.
-    places = range(len(crowd.groups)) if crowd.shuffled == DATA else [v.group for v in found]
-    named = [(c, i in places, m.data) for i, ((c, _), m) in enumerate(zip(crowd.groups, users.known, strict=True))]
+    users = Users(crowd, high)
     stated = {
         "quantity": asked.quantity,
         "delta" if is_epsilon else "eps": fraction_text(asked.given) if is_epsilon else high.text,
@@ -81,12 +80,33 @@ def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
         "upper": exact_double(upper),
     }
     sides = {"above": _side(users, high, above), "below": _side(users, low, below)}
-    theorem = DATA_THEOREM if crowd.shuffled == DATA else MESSAGES_THEOREM
-    who = crowd.who
-    is_plain = not (who.leaks or who.unshuffled)
-    listed = [setting(repr(crowd), named, shuffled=crowd.shuffled, kept=who.seen if is_plain else 1)]
-    listed[0] |= {} if is_plain else {"participation": participation(who, crowd.n)}
-    return accepted(stated, listed, sides, sentences(theorem.hypotheses))
+    return accepted(stated, [users.setting(found)], sides, users.supposed)
+
+
+def crowd_rounds(
+    question: Question, points: Sequence[tuple[fmpq, tuple[Evidence, ...]]]
+) -> tuple[Data, Data, list[str]]:
+    """Return a round of users who differ, the points of its curve from above, and what is supposed, as data.
+
+    Raises ArgumentError where the verifier does not know the setting.
+    """
+    users, made = Users(_certified(question), None), list[Data]()
+    for level, found in points:
+        at = At.of(sp.log(rational_of(level)))
+        side = _side(users, at, found)
+        with at_precision(LEAST_BITS):  # rounded outward: the evaluation is repeated with other roundings
+            high = min(Dyadic.of((largest_upper(found).ball * (1 + arb(2) ** -_SPARE_BITS)).upper()).fraction, fmpq(1))
+        piece = {key: x for key, x in side(MORE_BITS[1]).items() if key != "eps"} if side else {}
+        made.append({"level": fraction_text(level), "low": "0", "high": fraction_text(high), **piece})
+    return users.setting(question.victims), {"first": made, "second": None}, users.supposed
+
+
+def _certified(question: Question) -> HeterogeneousUsers:
+    crowd: HeterogeneousUsers = question.subject
+    if crowd.who.is_poisson or crowd.who.worlds() != ((1, 1),):
+        told = Problem("a random number of users who differ, or one who may be missing, has none")
+        raise ArgumentError("certificate", told, "ask about users of one mechanism")
+    return crowd
 
 
 def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
@@ -116,11 +136,31 @@ def _side(users: Users, at: At, found: Sequence[Evidence]) -> Callable[[int], Da
 
 @dataclass(frozen=True)
 class Users:
-    """The groups of users with their mechanisms as data, at the level of the upper end."""
+    """The groups of users with their mechanisms as data, at the level of the upper end if there is one."""
 
     crowd: HeterogeneousUsers
-    at: At
-    by_ratio: bool
+    at: At | None
+
+    @cached_property
+    def by_ratio(self) -> bool:
+        """Whether data are shuffled and not all blankets are known."""
+        crowd = self.crowd
+        return crowd.shuffled == DATA and not all(isinstance(x, Decomposition) for x in positions_above(crowd).known)
+
+    @property
+    def supposed(self) -> list[str]:
+        """What the theorem supposes."""
+        return sentences((DATA_THEOREM if self.crowd.shuffled == DATA else MESSAGES_THEOREM).hypotheses)
+
+    def setting(self, about: Sequence[Victims]) -> Data:
+        """Return the round as data: the guarantee is that of these victims."""
+        crowd, who = self.crowd, self.crowd.who
+        # Where data are shuffled, nobody's place is known: what holds for one holds for all.
+        places = range(len(crowd.groups)) if crowd.shuffled == DATA else [v.group for v in about]
+        named = [(c, i in places, m.data) for i, ((c, _), m) in enumerate(zip(crowd.groups, self.known, strict=True))]
+        is_plain = not (who.leaks or who.unshuffled)
+        made = setting(repr(crowd), named, shuffled=crowd.shuffled, kept=who.seen if is_plain else 1)
+        return made | ({} if is_plain else {"participation": participation(who, crowd.n)})
 
     @cached_property
     def known(self) -> list[Described]:

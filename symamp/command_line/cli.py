@@ -210,6 +210,7 @@ def _answer(
 @numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
 @click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
+@click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds, up to 1e6.")
 @participation
 @gap
 @effort
@@ -221,6 +222,7 @@ def crowd(
     eps: str | None,
     honest: list[str] | None,
     victim: int | None,
+    rounds: str,
     participation: str | None,
     gap: str | None,
     effort: str,
@@ -231,9 +233,11 @@ def crowd(
     """Bracket eps or delta of users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     found = heterogeneous(groups, honest=counts, **model).seen(read_participation(participation))
-    (quantity, given), users = asked(delta, eps), Profile(Question.of_users(found, victim))
-    ask = users.epsilon if quantity == "epsilon" else users.delta
-    print_answer(ask(given, gap=read_gap(gap), effort=effort), certificate, as_json)
+    (quantity, given), users, times = asked(delta, eps), profile(found, victim=victim), whole_number(rounds)
+    whole: Any = users if times == 1 else users.rounds(times)
+    ask = whole.epsilon if quantity == "epsilon" else whole.delta
+    width = None if gap is None and times > 1 else read_gap(gap)
+    print_answer(ask(given, gap=width, effort=effort), certificate, as_json)
 
 
 @app.command(cls=MechanismCommand)

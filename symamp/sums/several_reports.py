@@ -16,10 +16,10 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.coordinate_sums import binomial, proved_epsilon
 
 # What is tuned: every set of sums gives a lower bound. Rules of thumb.
-_SPARE, _MORE, _MOST_SUMS, _MOST_VICTIMS, _LARGEST_STEP = 46.0, 60, (500_000, 200_000), 2_000, 8
+_SPARE, _MORE, _MOST_SUMS, _MOST_OWN, _LARGEST_STEP = 46.0, 60, (500_000, 200_000), 6_000, 8
 """The tails that are left out are below delta e^-spare, or so; sums more than deviations say; sums that are looked
-at, for steps of two values and of more, and messages of the victim; the largest step up or down where messages are
-lost."""
+at, for steps of two values and of more, and those of the victim's messages alone; the largest step up or down where
+messages are lost."""
 _LEAST_BITS, _BITS_OF_DELTA = 192, 1.6
 """Bits of balls, and more for each e-fold of 1/delta: what is left out is seen as what all chances lack of 1."""
 
@@ -31,7 +31,7 @@ Steps = tuple[Number, ...]
 class SumOfSteps:
     """The sum of the steps of all messages: ``victims`` of the victim, at x0 or x1, ``others`` of the other users.
 
-    Sums are looked at where they matter for a delta of e^log_delta.
+    Sums are looked at where chances of e^log_least matter.
     """
 
     first: Steps
@@ -39,42 +39,46 @@ class SumOfSteps:
     other: Steps
     victims: int
     others: int
-    log_delta: float
+    log_least: float
 
     @property
     def _bits(self) -> int:
-        return _LEAST_BITS + int(_BITS_OF_DELTA * max(-self.log_delta, 0.0))
+        return _LEAST_BITS + int(_BITS_OF_DELTA * max(-self.log_least, 0.0))
 
-    def _range(self, users: int) -> tuple[int, int]:
-        """Return the first and the last sum that is looked at, of so many messages of others."""
+    def _range(self, steps: Steps, users: int) -> tuple[int, int]:
+        """Return the first and the last sum that is looked at, of so many messages."""
         with at_precision(64):
-            chances = [float(x()) for x in self.other]
+            chances = [float(x()) for x in steps]
         mean = sum(i * x for i, x in enumerate(chances))
-        spread = sqrt(2.0 * (_SPARE - self.log_delta) * users * sum((i - mean) ** 2 * x for i, x in enumerate(chances)))
-        spread += _MORE - self.log_delta
+        spread = sqrt(2.0 * (_SPARE - self.log_least) * users * sum((i - mean) ** 2 * x for i, x in enumerate(chances)))
+        spread += _MORE - self.log_least
         return max(int(users * mean - spread), 0), min(int(users * mean + spread) + 1, users * (len(chances) - 1))
 
     @property
     def is_feasible(self) -> bool:
         """Whether there are few enough sums to look at."""
-        first, last = self._range(self.others)
-        most = _MOST_SUMS[len(self.other) > 2]
-        return last - first + self.victims <= most and self.victims <= _MOST_VICTIMS
+        own, rest = (last - first for first, last in (self._range(*x) for x in self._messages))
+        return own <= _MOST_OWN and own + rest <= _MOST_SUMS[len(self.other) > 2]
+
+    @property
+    def _messages(self) -> tuple[tuple[Steps, int], ...]:
+        return (self.first, self.victims), (self.other, self.others)
 
     @cached_property
     def _laws(self) -> tuple[list[arb], list[arb], arb]:
         """The chances of the sums for the victim at x0 and at x1, and at most what is left out of either."""
         with at_precision(self._bits):
             _, rest = self._power(self.other, self.others)
-            own = [arb_poly([x() for x in steps]) ** self.victims for steps in (self.first, self.second)]
-            both = [(x * arb_poly(rest)).coeffs() for x in own]
+            own = [self._power(steps, self.victims) for steps in (self.first, self.second)]
+            start = min(first for first, _ in own)
+            both = [[arb(0)] * (first - start) + (arb_poly(x) * arb_poly(rest)).coeffs() for first, x in own]
             longest = max(map(len, both))
             u, v = ([*x, *[arb(0)] * (longest - len(x))] for x in both)
             return u, v, (1 - total(v)).max(arb(0))
 
     def _power(self, steps: Steps, users: int) -> tuple[int, list[arb]]:
         """Return the first sum of so many messages that is looked at, and the chances from there on, or less."""
-        first, last = self._range(users)
+        first, last = self._range(steps, users)
         if len(steps) == 2 and 0 < steps[1]() < 1:
             return first, binomial(users, steps[1](), first, last)
         if users == 0:

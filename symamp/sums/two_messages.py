@@ -493,8 +493,8 @@ class _Search:
             victim = reports.victim(level)
             ones = [reports.most(), reports.least()]
             gain = float(victim.gain) if victim.gain > 0 else 0.0
-            zeros = [float(1 - p) for p in ones]
-            return _Search(FloatCounts(gain, float(victim.minus_one), [float(p) for p in ones], zeros), n)
+            known = tuple(float(p) for p in ones), tuple(float(1 - p) for p in ones)
+            return _search(gain, float(victim.minus_one), *known, n)
 
     def at(self, counts: Counts) -> float:
         """Return an estimate of log D; -inf for zero, that of one user where doubles do not see more."""
@@ -521,6 +521,11 @@ class _Search:
 
     def _of(self, c: int) -> float:
         return self._value((c, self._others - c))
+
+
+@lru_cache(maxsize=64)
+def _search(gain: float, minus_one: float, ones: tuple[float, ...], zeros: tuple[float, ...], n: int) -> _Search:
+    return _Search(FloatCounts(gain, minus_one, ones, zeros), n)
 
 
 class _Cover:

@@ -20,7 +20,7 @@ from symamp.errors import PrecisionError, Problem
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Floats, Level
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.optional import brentq
+from symamp.numbers.optional import brentq, log_ndtr
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
@@ -63,6 +63,8 @@ _MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
 """Numbers of large summands by which an estimate of rare losses is made."""
 _LARGE_EPS = 100.0
 """Beyond it waves would take too many frequencies."""
+_SPLITS, _GRID_REACH = 30, 40.0
+"""Halvings that share a level between two orders, and how far places of an event are looked for, in deviations."""
 _LEAST_GUESS = 1e-12
 """A root is looked for from here up, or is 0."""
 
@@ -139,8 +141,11 @@ class OneEpoch(DirectedRound):
         low, high = self.enclose(Level.of_float(0.0), _LEAST_LOG)
         return deviation_of(max((low.above + high.below) / 2.0, 1e-300))
 
-    def root(self, log_delta: float) -> float:
-        """Return the eps at which the middle of the enclosure is delta, in doubles; 0 if it is less at 0."""
+    def root(self, log_delta: float, side: int = 0) -> float:
+        """Return the eps at which the middle of the enclosure is delta, in doubles; 0 if it is less at 0.
+
+        If ``side`` is 1 or -1, that at which the upper or the lower end is.
+        """
         log_least, guess = log_delta - FAR_BELOW, max(_ROOM * self.rough_root(log_delta), _LEAST_GUESS)
         if not self.is_sharp(guess, log_least):
             return guess / _ROOM
@@ -148,8 +153,8 @@ class OneEpoch(DirectedRound):
         def miss(eps: float) -> float:
             low, high = self.enclose(Level.of_float(eps), log_least)
             with at_precision(_BITS):
-                middle = (low.ball + high.ball) / 2
-                return max(log_of_ball(middle), 4.0 * log_least) - log_delta
+                found = (low.ball * (1 - side) + high.ball * (1 + side)) / 2
+                return max(log_of_ball(found), 4.0 * log_least) - log_delta
 
         top = self.budget
         high = min(guess, top * (1.0 - 1e-12) if top < inf else inf)
@@ -216,6 +221,8 @@ class _Proved:
         low, high = epoch.enclose(Level.of_float(root), self._log_least)
         with at_precision(_BITS):
             known = log_of_ball(high.ball) - log_of_ball(low.ball) if low.ball > 0 else _WIDTH_OF_LAWS
+        if known > _SHARP_ENOUGH and epoch.is_sharp(root, self._log_least):  # the ends have roots of their own
+            self.root, known = epoch.root(query.log_delta, outward), _WIDTH
         self.width = max(known, _WIDTH)
         self.error = self.width / 10.0
 
@@ -284,7 +291,7 @@ class Allocation(OneEpoch):
         """Return whether a line of frequencies, one large summand alone, or a wave gives enclosures."""
         level = Level.of_float(eps)
         if self._has_wave:
-            return self._wave(level, log_least) is not None
+            return log_least < _LEAST_LOG_OF_LAWS or self._wave(level, log_least) is not None
         return self._has_line and self._sharply(level, log_least) is not None
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
@@ -298,6 +305,8 @@ class Allocation(OneEpoch):
         wave = self._wave(level, log_least) if self._has_wave else None
         if wave is not None:
             return self._by_wave(wave, level)
+        if self._has_wave and log_least < _LEAST_LOG_OF_LAWS:
+            return self._by_way_of_neither(level, log_least)
         if found is None and self._has_line and log_least < _LEAST_LOG_OF_LAWS:
             told = Problem(
                 f"a delta of about 1e{log_least / log(10.0):.0f} needs too many frequencies for so few steps"
@@ -349,9 +358,54 @@ class Allocation(OneEpoch):
     def _by_wave(self, wave: Wave, level: Level) -> tuple[arb, arb]:
         law = self.step.summand
         assert isinstance(law, Lognormal)
-        with at_precision(wave.bits + 32):
+        with at_precision(wave.precision(law)):
             low, high = expected_excess(law, self.steps, level.exponential(), wave)
             return low / self.steps, high / self.steps
+
+    def _by_way_of_neither(self, level: Level, log_least: float) -> tuple[arb, arb]:
+        """Return ends for replacement, far out: one event, and the worlds beside the one without both examples."""
+        t, remove = self.steps, Allocation(self.step, self.steps, WITH_WITHOUT, "remove")
+        add, law = remove.reversed(), self.step.summand
+        assert isinstance(law, Lognormal)
+        with at_precision(_BITS):
+            eps = float(level.eps().lower()) * (1.0 - 1e-14)
+        first, most = 0.0, eps
+        for _ in range(_SPLITS):  # to where both parts are about alike
+            middle = (first + most) / 2.0
+            more = remove.rough_log(middle) > middle + add.rough_log(eps - middle)
+            first, most = (middle, most) if more else (first, middle)
+        one, other, high = Level.of_float(first), Level.of_float(eps - first), arb(1)
+        with suppress(PrecisionError):
+            parts = remove.ends(one, log_least)[1], add.ends(other, log_least - first)[1]
+            with at_precision(_BITS):
+                if one.eps() + other.eps() <= level.eps():
+                    high = parts[0] + one.exponential() * parts[1]
+        place, least = self._event(eps)
+        with at_precision(_BITS + int(4.0 * abs(log_least))):
+            s, e = law.sigma(), level.exponential()
+            far, near = ([_normal((shift - x) / s) for shift in (1, 0, -1)] for x in (arb(place), arb(least)))
+            n = t - 1  # the others
+            first = far[0] * near[1] + n * far[1] * near[0] - n * far[0] * far[1]
+            twice = arb(n * (n - 1)) / 2 * far[1] ** 2 * near[0]
+            low = near[1] * (first - e * (far[2] * near[1] + n * far[1] * near[2])) - twice
+            return low * near[1] ** (n - 2), high.min(normal_divergence(2 / s, level.eps(), e))
+
+    def _event(self, eps: float) -> tuple[float, float]:
+        """Return places c and d: that a message is above c, and all others above d, seems to say most."""
+        law, others = self.step.summand, float(self.steps - 1)
+        assert isinstance(law, Lognormal)
+        s, tail = float(law.sigma().mid()), np.vectorize(log_ndtr)
+        d = s * np.linspace(-_GRID_REACH, _GRID_REACH, _CELLS)
+        near = [tail((shift - d) / s) for shift in (1.0, 0.0, -1.0)]
+        with np.errstate(all="ignore"):
+            # To c a likelihood ratio of eps belongs, where the others are above d and else as usual.
+            c = s * s * (log(others) + np.log(exp(eps) * np.exp(near[2] - near[1]) - np.exp(near[0] - near[1]))) + 0.5
+            c = np.maximum(c, d)
+            far = [tail((shift - c) / s) for shift in (1.0, 0.0, -1.0)]
+            more, less = (np.logaddexp(far[i] + near[1], log(others) + far[1] + near[i]) for i in (0, 2))
+            value = (others - 1.0) * near[1] + more + np.log1p(-np.exp(eps + less - more))
+        best = int(np.nanargmax(np.where(np.isfinite(value), value, -1e308)))
+        return float(c[best]), float(d[best])
 
     def _by_one_jump(self, level: Level) -> tuple[arb, arb]:
         summand, t = self.step.summand, self.steps

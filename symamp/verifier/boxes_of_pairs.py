@@ -27,7 +27,7 @@ from .setting import At
 KIND = "boxes of pairs"
 _CELL = (str, str, str)
 _STAGE: dict[str, Any] = {"nodes": [str], "first": [_CELL], "second": [_CELL]}
-_MOST_PLACES, _SETTLED, _APART = 512, fmpq(19, 20), log(4)
+_MOST_PLACES, _SETTLED, _APART = 1024, fmpq(19, 20), log(4)
 """Of one stage; a corner below this part of the claim by one tilt is settled; and how much, in logarithms, ratios in
 one part of a remainder differ where they have no limit."""
 _ONE, _ZEROS = fmpq(1), (arb(0), arb(0))

@@ -113,8 +113,10 @@ class Gaussian(Logistic):
         return (z * (self.a / 2).sqrt()).erfc() / 2
 
     def bend(self, near: arb, far: arb, top: arb) -> arb:
-        """Return the largest |1 - a z^2|, that at one of the ends, times the largest f."""
-        return self.a * abs(1 - self.a * near**2).max(abs(1 - self.a * far**2)) * top
+        """Return the largest |q|: at one of the ends, or at the root of a z^2 = 3, where q is least."""
+        a, root = self.a, (3 / self.a).sqrt()
+        ends = (a * abs(1 - a * near**2) * top).max(a * abs(1 - a * far**2) * self.density(far))
+        return ends if far < root or near > root else ends.max(2 * a * self.density(root))
 
     def steep(self, wide: arb) -> arb:
         """Return (a/2)^2, times what R(x)/sqrt(R(0) R(1)) may change by on a cell of messages."""

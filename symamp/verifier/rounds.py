@@ -175,7 +175,7 @@ def _largest_ratio(setting: Setting, law: Any) -> Number:
     if _is_removal(setting):
         return INFINITY
     if law is None:
-        found = [INFINITY if g.mechanism.rounded > 0 else g.mechanism.ratio(True) for g in setting.groups]
+        found = [INFINITY if g.mechanism.rounded > 0 else g.mechanism.ratio(True) for g in setting.groups if g.victim]
         ratio = reduce(larger, found)
         return ratio if ratio == INFINITY else 1 + setting.rate * (ratio - 1)
     rows = [(c.ratio0, c.ratio1) for c in law.components] + [(a, b) for _, a, b in law.singular]

@@ -147,7 +147,8 @@ class _Tilted:
         self.theta, self.mgf = theta, self.moment(theta)
         self.law, self.null = [(v, m * (theta * v).exp() / self.mgf) for v, m in atoms], null / self.mgf
         mean = sum((p * v for v, p in self.law), _ZERO)
-        self.deviation = (sum((p * v**2 for v, p in self.law), _ZERO) - mean**2).max(_ZERO).sqrt()
+        # The library has no number for the square of a ball around 0, and no root of a ball below it.
+        self.deviation = (sum((p * v * v for v, p in self.law), _ZERO) - mean * mean).upper().max(_ZERO).sqrt()
 
     def moment(self, x: arb) -> arb:
         """Return E[e^(xG)]."""
@@ -187,7 +188,7 @@ class _Poisson(_Tilted):
     def __init__(self, group: Group, theta: arb, shift: arb) -> None:
         super().__init__(group, theta)
         self.shift, self.mean = shift, self.n * self.mgf
-        self.spread = (sum((p * v**2 for v, p in self.law), _ZERO) / 2).max(_ZERO).sqrt()
+        self.spread = (sum((p * v * v for v, p in self.law), _ZERO) / 2).upper().max(_ZERO).sqrt()
 
     def scale(self) -> arb:
         """Return E[e^(theta S)]."""

@@ -422,22 +422,24 @@ def check_tradeoff(answer: object, least: Fraction) -> None:
 
 def ask_least_n(case: Case) -> None:
     """The least number of users."""
-    if is_crowd(case.world) or isinstance(case.world.takes_part, Chosen):
+    if isinstance(case.world.takes_part, Chosen) or case.world.victim is not None:
         return
     delta = level_of_delta(case, case.truth)
     if delta is not None:
-        least_n_at(case, case.level(), delta, case.rng.choice((None, None, *TABLE_METHODS)))
+        method = None if is_crowd(case.world) else case.rng.choice((None, None, *TABLE_METHODS))
+        least_n_at(case, case.level(), delta, method)
 
 
 def least_n_at(case: Case, at: Level, delta: Fraction, method: str | None = None) -> None:
     """The least number of users at a level and a delta."""
-    sizes = [n for n in range(1, 5) if draw.work(sized(case.world, n)) <= 4000]
+    smaller = [sized(case.world, n) for n in range(1, 5)]
+    sizes = {found.people: found for found in smaller if draw.work(found) <= 4000}
 
     def check(found: object) -> None:
         if math.isnan(found.lower) or math.isnan(found.upper) or found.lower > found.upper:
             raise FalseAnswerError(f"ends that cross: {found}")
-        for n in sizes:
-            truth = Truth(sized(case.world, n))
+        for n, world in sizes.items():
+            truth = Truth(world)
             if n >= found.upper and truth.delta(at.high) > delta:
                 raise FalseAnswerError(f"n = {n} >= {found.upper} is not private: {float(truth.delta(at.high))!r}")
             if n < found.lower and truth.delta(at.low) <= delta:
@@ -450,8 +452,30 @@ def least_n_at(case: Case, at: Level, delta: Fraction, method: str | None = None
 
 
 def sized(world: World, n: int) -> World:
-    """The same world with another number of users."""
-    return replace(world, groups=(replace(world.groups[0], users=n),))
+    """The same world with another number of users; of users who differ so many copies of all groups."""
+    if not is_crowd(world):
+        return replace(world, groups=(replace(world.groups[0], users=n),))
+    honest = [None if g.honest is None else n * g.honest for g in world.groups]
+    groups = (replace(g, users=n * g.users, honest=h) for g, h in zip(world.groups, honest, strict=True))
+    return replace(world, groups=tuple(groups))
+
+
+def ask_most_rounds(case: Case) -> None:
+    """The most rounds, of which one, two and three are known."""
+    delta, at = level_of_delta(case, case.truth), case.level(2)
+    if delta is None or len(case.truth.pairs) > _FEW_PAIRS:
+        return
+
+    def check(found: object) -> None:
+        for count in (1, 2, 3):
+            truth = Truth(replace(case.world, rounds=count))
+            if count <= found.lower and truth.delta(at.high) > delta:
+                raise FalseAnswerError(f"{count} <= {found.lower} rounds: {float(truth.delta(at.high))!r}")
+            if count > found.upper and Adaptive([case.truth] * count).delta(at.low) <= delta:
+                raise FalseAnswerError(f"{count} > {found.upper} rounds are private")
+
+    call = lambda: sa.most_rounds(sampled(case), eps=at.text, delta=delta)  # noqa: E731
+    case.ask(f"most_rounds({at.text}, {delta})", "default", call, check)
 
 
 def ask_budget_alone(case: Case) -> None:
@@ -834,9 +858,11 @@ def _single(answer: object) -> object:
 def ask_certificate(case: Case) -> None:
     """The certificate of a few rounds, or of several reports: it is valid, and its claim is true."""
     world, rng = case.world, case.rng
-    if is_crowd(world) or not isinstance(world.takes_part, Everyone | OthersLost | Poisson):
+    if not isinstance(world.takes_part, Everyone | OthersLost | Poisson):
         return
-    several = taking(world) is None and isinstance(world.takes_part, Everyone) and rng.random() < 0.5
+    several = (
+        not is_crowd(world) and taking(world) is None and isinstance(world.takes_part, Everyone) and rng.random() < 0.5
+    )
     found = replace(sized(world, min(world.people, 2)), reports=2) if several else replace(world, rounds=2)
     if draw.work(found) > _MOST_SEVERAL or case.truth.kinks() == []:
         return
@@ -865,6 +891,7 @@ CHEAP = ((ask_exact, 0.06), (ask_epsilon, 0.08), (ask_budget_alone, 0.03), (ask_
 DEAR = (
     (ask_rounds, 0.02),
     (ask_least_n, 0.004),
+    (ask_most_rounds, 0.002),
     (ask_compare, 0.015),
     (ask_exports, 0.006),
     (ask_composed, 0.002),

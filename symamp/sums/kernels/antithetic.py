@@ -19,7 +19,7 @@ from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Lognormal, power_of, powers_of, sums_of_powers
 
 # What is tuned. Every choice gives a bound; these trade time against width.
-_MOST_WORK, _SPARE_BITS, _BITS_OF_BOUNDS = 1e9, 40, 64
+_MOST_WORK, _SPARE_BITS, _BITS_OF_BOUNDS = 2e9, 40, 64
 """Frequencies, times nodes, times bits; bits beyond those that magnitudes say, and those of a bound on what is left."""
 _FARTHER, _MOST_TRIES, _PART = 1.25, 30, 16.0
 """By how much, and how often, what T exceeds is enlarged until that is proved to be rare enough; and the height of a
@@ -73,13 +73,18 @@ class Wave:
         work = count * 2.0 * last * (bits + a * a / 2.0)
         return found if count < MOST_FREQUENCIES and work < _MOST_WORK else None
 
+    def precision(self, law: Lognormal) -> int:
+        """Return the bits of frequencies and of the level: moving a path enlarges what they are off by."""
+        a = _path(float(law.sigma().mid()), self.bits)[0]
+        return int(self.bits + 0.75 * a * a / log(2.0)) + _SPARE_BITS
+
     def shown(self, law: Lognormal, n: int) -> dict[str, Any] | None:
         """Return what a certificate says of it; None where nothing proves what T seldom exceeds."""
         tail = parameters_of_jumps(law, n, self.end)
         names = ("start", "end", "tilt", "peak", "left", "turn")
         about = {name: float(getattr(self, name)) for name in names}
         return None if tail is None else {
-            "kind": "wave", "precision": self.bits, "count": self.count, **about, "tail": tail.shown
+            "kind": "wave", "precision": self.precision(law), "count": self.count, **about, "tail": tail.shown
         }  # fmt: skip
 
 
@@ -90,7 +95,7 @@ def expected_excess(law: Lognormal, n: int, e: arb, wave: Wave) -> tuple[arb, ar
     ---------
     The value lies between them. Proof: docs/proofs/random_allocation.md, section 2, a wave.
     """
-    with at_precision(wave.bits + 32):
+    with at_precision(wave.precision(law)):
         peak, left, start, end, tilt, turn = (
             arb(x) for x in (wave.peak, wave.left, wave.start, wave.end, wave.tilt, wave.turn)
         )
