@@ -168,7 +168,9 @@ def flipped(words, chance=0.25):
     flip = Fraction(chance)
 
     def chances(word):
-        away = (sum(a != b for a, b in zip(word, message, strict=True)) for message in product((0, 1), repeat=len(word)))
+        away = (
+            sum(a != b for a, b in zip(word, message, strict=True)) for message in product((0, 1), repeat=len(word))
+        )
         return {str(k): flip**far * (1 - flip) ** (len(word) - far) for k, far in enumerate(away)}
 
     return sa.FiniteMechanism({str(word): chances(word) for word in words})
