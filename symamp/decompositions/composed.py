@@ -174,26 +174,10 @@ def distinct(rows: Integers) -> tuple[Integers, Integers]:
 Convert = Callable[[sp.Expr], Any]
 
 
-class Parts(Decomposition):
-    """A decomposition made of those of parts: with powers for a product of them, with weights for a union."""
-
-    parts: tuple[Decomposition, ...]
-    powers: tuple[int, ...]
-    weights: tuple[sp.Expr, ...]
-
-    @cached_property
-    def leaves(self) -> tuple[Decomposition, ...]:
-        """The decompositions that are given by their components, each once."""
-        found: dict[Decomposition, None] = {}
-        for part in self.parts:
-            found.update(dict.fromkeys(part.leaves if isinstance(part, Parts) else (part,)))
-        return tuple(found)
-
-
 class MergedCells:
     """Which cells of the parts make which cell of the whole: found once, used for every kind of number."""
 
-    def __init__(self, whole: Parts) -> None:
+    def __init__(self, whole: Composed) -> None:
         self.whole = whole
         self.cells = {leaf: cells_of(leaf.components, leaf.singular) for leaf in whole.leaves}
         self.basis = Basis.of([c for found in self.cells.values() for c in found])
@@ -206,7 +190,7 @@ class MergedCells:
         self.keys = self._keys(whole)
 
     def _keys(self, node: Decomposition) -> Integers:
-        if not isinstance(node, Parts):
+        if not isinstance(node, Composed):
             return self._leaf_keys[node]
         if node in self._merged:
             return self._merged[node]
@@ -242,7 +226,7 @@ class MergedCells:
 
     def given(self) -> list[sp.Expr]:
         """Return the masses of the leaves' cells, and all weights."""
-        weights = [w for node in self._merged if isinstance(node, Parts) for w in node.weights]
+        weights = [w for node in self._merged if isinstance(node, Composed) for w in node.weights]
         return [cell.mass for cells in self.cells.values() for cell in cells] + weights
 
     def masses(self, convert: Convert) -> list[Any]:
@@ -252,7 +236,7 @@ class MergedCells:
     def _masses(self, node: Decomposition, convert: Convert, known: dict[Decomposition, list[Any]]) -> list[Any]:
         if node in known:
             return known[node]
-        if not isinstance(node, Parts):
+        if not isinstance(node, Composed):
             known[node] = [convert(cell.mass) for cell in self.cells[node]]
             return known[node]
         parts = [self._masses(p, convert, known) for p in node.parts]
@@ -268,7 +252,7 @@ class MergedCells:
         known[node] = found
         return found
 
-    def _power(self, node: Parts, i: int, masses: list[Any]) -> list[Any]:
+    def _power(self, node: Composed, i: int, masses: list[Any]) -> list[Any]:
         """Return the masses of the i-th part taken as often as the node says."""
         codes = self._codes[node, i]
         if codes is not None and isinstance(masses[0], arb):
@@ -361,14 +345,7 @@ class _Balls:
                 roots = [
                     v if d == 1 else v.root(d) for v, d in zip(values, self.structure.basis.denominators, strict=True)
                 ]
-                powers: dict[tuple[int, ...] | None, arb] = {None: arb(0)}
-                for both in self.exponents:
-                    for e in both:
-                        if e is not None and e not in powers:
-                            product = arb(1)
-                            for root, k in zip(roots, e, strict=True):
-                                product *= root**k
-                            powers[e] = product
+                powers = {e: _power(roots, e, arb) for e in {e for both in self.exponents for e in both}}
                 self.known, self.bits = (masses, [(powers[a], powers[b]) for a, b in self.exponents]), bits
         return self.known
 
@@ -406,7 +383,7 @@ def _rational(structure: MergedCells) -> RationalLaw | None:
     numbers = structure.masses(fmpq_of)
     atoms, singular = [], []
     for row, both, m in zip(structure.keys, structure.exponents(), numbers, strict=True):
-        r0, r1 = (_power(values, e) for e in both)
+        r0, r1 = (_power(values, e, fmpq) for e in both)
         if row[0]:
             singular.append((m * r0, m * r1))
         else:
@@ -414,13 +391,10 @@ def _rational(structure: MergedCells) -> RationalLaw | None:
     return RationalLaw(tuple(atoms), tuple(singular))
 
 
-def _power(values: Sequence[fmpq], exponents: tuple[int, ...] | None) -> fmpq:
+def _power(values: Sequence[Any], exponents: tuple[int, ...] | None, kind: Any) -> Any:
     if exponents is None:
-        return fmpq(0)
-    found = fmpq(1)
-    for value, k in zip(values, exponents, strict=True):
-        found *= value**k
-    return found
+        return kind(0)
+    return prod((value**k for value, k in zip(values, exponents, strict=True)), start=kind(1))
 
 
 # -------- Two laws of a bounded number of atoms around a product of many parts: where the exact one would have too many
@@ -439,7 +413,7 @@ class _Atom:
         self.mass = atom.mass()
 
 
-def coarse_laws(whole: Parts, leaves: Sequence[Decomposition], complete: bool) -> tuple[Law, Law]:
+def coarse_laws(whole: Composed, leaves: Sequence[Decomposition], complete: bool) -> tuple[Law, Law]:
     """Return (below, above): laws of some thousand atoms whose divergences enclose that of the whole, for all n.
 
     ``leaves`` are the parts that are rounded, each as a whole: the fewer, the closer the two laws.
@@ -459,7 +433,7 @@ def coarse_laws(whole: Parts, leaves: Sequence[Decomposition], complete: bool) -
 
 
 class _Lattice:
-    def __init__(self, whole: Parts, leaves: Sequence[Decomposition], complete: bool) -> None:
+    def __init__(self, whole: Composed, leaves: Sequence[Decomposition], complete: bool) -> None:
         self.whole, self.complete = whole, complete
         self.laws = {leaf: leaf.enclosing_laws or (law_of(leaf, complete),) * 2 for leaf in leaves}
         self.places: tuple[_Places, _Places] = ({}, {})
@@ -537,7 +511,6 @@ class _Lattice:
     # ---------------------------------------------------------------------------------------------------------- laws
 
     def below(self) -> Law:
-        """Return the law of cell means."""
         values: list[_Value] = [
             lambda atoms, c: atoms[c[0]].mass,
             lambda atoms, c: atoms[c[0]].mass * atoms[c[0]].ratios[0],
@@ -554,7 +527,6 @@ class _Lattice:
         return Law(tuple(atoms), () if alone is None else (alone,), self.complete)
 
     def above(self) -> Law:
-        """Return the law of corners."""
         numbers = _Numbers(
             _Polynomials(self, self._corners, 1), [lambda atoms, c: atoms[c[0]].mass * self._share(atoms[c[0]], c)]
         )
@@ -577,7 +549,7 @@ class _Lattice:
         def of(node: Decomposition, k: int) -> arb:
             if node in known:
                 return total([pair[k]() for pair in known[node]])
-            assert isinstance(node, Parts)
+            assert isinstance(node, Composed)
             if node.weights:
                 return total([number(w)() * of(p, k) for p, w in zip(node.parts, node.weights, strict=True)])
             found = arb(0)
@@ -625,7 +597,7 @@ class _Polynomials:
                 code = x - low[0] + self.width * (y - low[1])
                 found[code] = found[code] + v if code in found else v
             return kind([found.get(code, 0) for code in range(max(found) + 1)])
-        assert isinstance(node, Parts)
+        assert isinstance(node, Composed)
         if not node.weights:
             whole = kind([1])
             for part, power in zip(node.parts, node.powers, strict=True):
@@ -648,7 +620,6 @@ class _Numbers:
         self._known: list[list[arb]] = []
 
     def at(self) -> list[list[arb]]:
-        """Return the coefficients."""
         wanted = flint.ctx.prec + 32
         if wanted > self._bits:
             bits, before = 2 * wanted + _SPARE_BITS, -1
@@ -663,7 +634,6 @@ class _Numbers:
         return self._known
 
     def entry(self, row: int, i: int) -> Number:
-        """Return one of them as a number."""
         return lambda: self.at()[row][i]
 
 
@@ -677,7 +647,7 @@ def _range(node: Decomposition, extents: dict[Decomposition, tuple[Any, Any]]) -
     """Return the least and the largest place of a node, from those of its leaves."""
     if node in extents:
         return extents[node]
-    assert isinstance(node, Parts)
+    assert isinstance(node, Composed)
     ranges = [_range(p, extents) for p in node.parts]
     if node.weights:
         return min(low for low, _ in ranges), max(high for _, high in ranges)
@@ -689,7 +659,7 @@ def _range(node: Decomposition, extents: dict[Decomposition, tuple[Any, Any]]) -
 # -------- Decompositions of several mechanisms at once: products and weighted unions of components, merged by exponents
 
 
-class Composed(Parts):
+class Composed(Decomposition):
     """The decomposition of mechanisms that a user runs together: all of them, or one of them drawn by weight.
 
     ``weights`` is empty for a product, in which ``powers`` counts equal parts; for a union the masses of part i are
@@ -697,6 +667,9 @@ class Composed(Parts):
     levels have at most (m + 1)^2; formulas are made when they are read, numbers without them.
     """
 
+    parts: tuple[Decomposition, ...]
+    powers: tuple[int, ...]
+    weights: tuple[sp.Expr, ...]
     complete: bool
 
     def __init__(
@@ -714,6 +687,14 @@ class Composed(Parts):
         vars(self).update(parameters=parameters, pair=pair, complete=complete)
 
     # ---------------------------------------------------------------------------------------------------- structure
+
+    @cached_property
+    def leaves(self) -> tuple[Decomposition, ...]:
+        """The decompositions that are given by their components, each once."""
+        found: dict[Decomposition, None] = {}
+        for part in self.parts:
+            found.update(dict.fromkeys(part.leaves if isinstance(part, Composed) else (part,)))
+        return tuple(found)
 
     @cached_property
     def _merged(self) -> MergedCells:
@@ -815,7 +796,6 @@ class Composed(Parts):
 
     @property
     def singular(self) -> tuple[tuple[sp.Expr, sp.Expr], ...]:
-        """(A0 mass, A1 mass) of the messages where A2 vanishes."""
         return self._formulas[1]
 
     @cached_property

@@ -224,7 +224,6 @@ class EnclosedDecomposition(Decomposition):
 
     @property
     def singular(self) -> Never:
-        """Refuse, as for components."""
         self._refused()
 
     def __repr__(self) -> str:

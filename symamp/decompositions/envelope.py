@@ -170,7 +170,8 @@ def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
     """
     covering = mechanism.covering_inputs(pair)
     if covering is None:
-        raise SupportMismatchError("method", "envelope", _not_described(mechanism))
+        told = f"a mechanism all of whose inputs are described; {mechanism.name} shows its worst pair"
+        raise SupportMismatchError("method", "envelope", told)
     found: dict[object, tuple[str, Decomposition]] = {}
     for x in covering:
         law = triple(mechanism, pair, ((x, sp.Integer(1)),))
@@ -182,12 +183,7 @@ def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
     """Return whether every input that another user may hold is described, for every pair; nothing is derived."""
     if mechanism.numeric is not None:  # a table has no other inputs
         return True
-    both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
-    return all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
-
-
-def _not_described(mechanism: LocalRandomizer) -> str:
-    return f"a mechanism all of whose inputs are described; {mechanism.name} shows its worst pair"
+    return all(mechanism.covering_inputs(pair) is not None for pair in mechanism.ordered_pairs())
 
 
 @lru_cache(maxsize=256)
@@ -196,9 +192,8 @@ def envelope_classes(mechanism: LocalRandomizer) -> tuple[Envelope, ...]:
 
     Pairs with equal blankets may differ here, so these classes are not those of ``pair_classes``.
     """
-    both_orders = dict.fromkeys(p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
     found: dict[object, Envelope] = {}
-    for pair in both_orders:
+    for pair in mechanism.ordered_pairs():
         derived = envelope(mechanism, pair)
         found.setdefault(derived.signature(), derived)
     return tuple(found.values())

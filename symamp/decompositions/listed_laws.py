@@ -75,36 +75,16 @@ class ComparedLaws:
         """Return all of it with fractions as text, to be checked by whoever likes to: see the page of proofs."""
         levels = dict.fromkeys(level for level, _ in (*self.pairs, *((r.level, r.pair) for r in self.refuted)))
         listed = {level: [_listed(group, level) for group in self.groups] for level in levels}
-        return {
-            "rows": {x: _texts(row) for x, row in self.rows.items()},
-            "mixtures": {x: {y: str(c) for y, c in mixed.items()} for x, mixed in self.mixtures.items()},
-            "groups": [
-                {
-                    "level": str(level),
-                    "group": k,
-                    "laws": [[_texts(atom) for atom in law] for law in group.laws],
-                    "above": None if group.above is None else [_texts(atom) for atom in group.above],
-                }
-                for level in levels
-                for k, group in enumerate(listed[level])
-            ],
-            "pairs": [{"level": str(e), "pair": list(pair), "group": k} for (e, pair), k in self.pairs.items()],
-            "below": [
-                {"level": str(e), "group": k, "law": [_texts(atom) for atom in law], "weights": _texts(weights)}
-                for (e, k, law), weights in self.weights.items()
-            ],
-            "refuted": [
-                {
-                    "level": str(r.level),
-                    "pair": list(r.pair),
-                    "group": r.group,
-                    "input": r.input,
-                    "positive": str(r.positive),
-                    "nodes": [_texts(node) for node in r.nodes],
-                }
-                for r in self.refuted
-            ],
-        }
+        pairs = [{"level": level, "pair": pair, "group": k} for (level, pair), k in self.pairs.items()]
+        below = [{"level": e, "group": k, "law": law, "weights": found} for (e, k, law), found in self.weights.items()]
+        groups = [
+            {"level": level, "group": k, "laws": group.laws, "above": group.above}
+            for level, found in listed.items()
+            for k, group in enumerate(found)
+        ]
+        refuted = [r._asdict() for r in self.refuted]
+        found = {"rows": self.rows, "mixtures": self.mixtures, "groups": groups}
+        return _plain({**found, "pairs": pairs, "below": below, "refuted": refuted})  # type: ignore[no-any-return]
 
 
 def compare_laws(rows: Mapping[str, Row], groups: Sequence[PairGroup], ratio: fmpq) -> ComparedLaws:
@@ -208,5 +188,13 @@ def _weights_of(row: Row, others: Sequence[Row]) -> Row | None:
     return feasible([[_ONE, *other] for other in others], [_ONE, *row]).x if others else None
 
 
-def _texts(numbers: Iterable[fmpq]) -> list[str]:
-    return [str(x) for x in numbers]
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold, with fractions as text."""
+    match value:
+        case fmpq():
+            return str(value)
+        case Mapping():
+            return {key: _plain(inner) for key, inner in value.items()}
+        case tuple() | list():
+            return [_plain(inner) for inner in value]
+    return value

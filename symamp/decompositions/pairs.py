@@ -35,8 +35,7 @@ def pair_classes(mechanism: LocalRandomizer) -> tuple[PairClass, ...]:
         return _table_classes(mechanism, mechanism.numeric)
     groups: dict[object, list[tuple[str, str]]] = {}
     first: dict[object, Decomposition] = {}
-    both_orders = dict.fromkeys(p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
-    for pair in both_orders:
+    for pair in mechanism.ordered_pairs():
         decomposition = blanket(mechanism, pair)
         signature = decomposition.signature()
         groups.setdefault(signature, []).append(pair)

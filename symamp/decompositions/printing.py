@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
@@ -59,28 +58,8 @@ class ShownInLatex:
         return shown.strip("$").removeprefix(r"\displaystyle ")
 
 
-class Components(Protocol):
-    """What is shown of a decomposition."""
-
-    @property
-    def components(self) -> Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]:
-        """Triples (ratio0, ratio1, mass)."""
-
-    @property
-    def singular(self) -> Sequence[tuple[sp.Expr, sp.Expr]]:
-        """Masses under R(x0) and R(x1) without blanket."""
-
-    @property
-    def gamma(self) -> sp.Expr:
-        """Total mass of the components."""
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that are still symbols."""
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """The inputs (x0, x1)."""
+Components: TypeAlias = Any
+"""A ``Decomposition``, which is made of what is here."""
 
 
 class Setting(NamedTuple):

@@ -77,7 +77,8 @@ class LocalRandomizer(PublicNames, ABC):
 
     _internal_names = (
         "are_compared checked_pair compares_all composed_compared_ratio composed_ratio covering_inputs decomposed "
-        "dominating further_inputs general is_composed key lists_all_inputs numeric orbits pair_groups pairs"
+        "dominating further_inputs general is_composed key lists_all_inputs numeric orbits ordered_pairs pair_groups "
+        "pairs"
     )
 
     name: str
@@ -96,6 +97,10 @@ class LocalRandomizer(PublicNames, ABC):
     @abstractmethod
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Ordered pairs of different inputs, at least one of each symmetry class."""
+
+    def ordered_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Those of ``pairs`` in both orders, which may differ."""
+        return tuple(dict.fromkeys(p for x, z in self.pairs() for p in ((x, z), (z, x))))
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """Inputs outside the pair, at least one of each class under the symmetries that fix it: all others listed."""

@@ -46,7 +46,6 @@ class TableDecomposition(Decomposition):
 
     @cached_property
     def singular(self) -> tuple[tuple[sp.Expr, sp.Expr], ...]:
-        """(A0 mass, A1 mass) of the messages where A2 vanishes."""
         return self._formulas.singular
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -210,13 +210,9 @@ def shrink(generators: Sequence[Generator], num: Polynomial, den: Polynomial) ->
     return Quotient(tuple(g for _, _, g in kept), num, den)
 
 
-Normaliser = Callable[[sp.Expr], Quotient]
-"""The normal form, handed down to what needs it for a part of an expression: a base, an exponent, an argument."""
-
-
 # ---------------------------------------- Exponentials and powers as products of powers base**(c*core) in standard form
 
-# Bases and exponents are brought to normal form on the way; ``quotient``, the normal form itself, is handed in.
+# Bases and exponents are brought to normal form on the way, by ``quotient`` below.
 
 ACCEPTED = "real expressions in rational numbers, + - * /, powers, exp, log, sqrt, erf, atan, binomial, pi and symbols"
 
@@ -237,7 +233,7 @@ def _add(powers: Powers, key: Key, exponent: sp.Rational) -> None:
         powers[key] = total
 
 
-def _terms(exponent: sp.Expr, quotient: Normaliser) -> list[tuple[sp.Rational, sp.Expr]]:
+def _terms(exponent: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
     """Split an exponent into rational multiples of cores."""
     expanded = sp.expand(quotient(exponent).expr)
     return [term.as_coeff_Mul(rational=True) for term in sp.Add.make_args(expanded) if term != 0]
@@ -268,9 +264,9 @@ def _constant_core(c: sp.Rational) -> tuple[sp.Rational, sp.Rational]:
     return core, c / core
 
 
-def _exponential(argument: sp.Expr, quotient: Normaliser) -> Powers:
+def _exponential(argument: sp.Expr) -> Powers:
     powers: Powers = {}
-    for c, core in _terms(argument, quotient):
+    for c, core in _terms(argument):
         factors = sp.Mul.make_args(core)
         logs = [f for f in factors if isinstance(f, sp.log) and f.args[0].is_Integer]
         if core == 1:
@@ -283,21 +279,21 @@ def _exponential(argument: sp.Expr, quotient: Normaliser) -> Powers:
     return powers
 
 
-def _general_power(base: sp.Expr, exponent: sp.Expr, quotient: Normaliser) -> Powers:
+def _general_power(base: sp.Expr, exponent: sp.Expr) -> Powers:
     """Split what may be split: any factor for integer exponents, factors known to be positive for others."""
-    terms = _terms(exponent, quotient)
+    terms = _terms(exponent)
     if base.is_Rational:
         if base <= 0:
             raise refused(sp.Pow(base, exponent, evaluate=False))
         pieces: list[tuple[sp.Expr, int]] = list(prime_powers(base).items())
-        return _collect_pieces(pieces, terms, quotient)
+        return _collect_pieces(pieces, terms)
     whole = all(c.is_Integer and core.is_integer for c, core in terms)
     content, factors = quotient(base).factored
     sign, content = (-1, -content) if content < 0 else (1, content)
     pieces = list(prime_powers(content).items())
     mixed: list[tuple[sp.Expr, int]] = []
     for factor, n in factors:
-        inner = _positive_power(factor, quotient)
+        inner = _positive_power(factor)
         if inner is not None:
             for (b, core), c in inner.items():
                 pieces.append((sp.Pow(b, c * core) if b is not sp.E else sp.exp(c * core), n))
@@ -311,43 +307,41 @@ def _general_power(base: sp.Expr, exponent: sp.Expr, quotient: Normaliser) -> Po
         raise refused(sp.Pow(base, exponent, evaluate=False))
     if rest != 1:
         pieces.append((rest, turn))
-    return _collect_pieces(pieces, terms, quotient)
+    return _collect_pieces(pieces, terms)
 
 
-def _positive_power(factor: sp.Expr, quotient: Normaliser) -> Powers | None:
+def _positive_power(factor: sp.Expr) -> Powers | None:
     """The decomposition of an exponential or a power of a positive number; None for anything else."""
     if factor is sp.E or isinstance(factor, sp.exp) or (factor.is_Pow and factor.base.is_Rational):
-        return dict(powers_of(factor, quotient))
+        return dict(powers_of(factor))
     return None
 
 
-def _collect_pieces(
-    pieces: list[tuple[sp.Expr, int]], terms: list[tuple[sp.Rational, sp.Expr]], quotient: Normaliser
-) -> Powers:
+def _collect_pieces(pieces: list[tuple[sp.Expr, int]], terms: list[tuple[sp.Rational, sp.Expr]]) -> Powers:
     powers: Powers = {}
     for base, n in pieces:
         for c, core in terms:
-            inner = _positive_power(base, quotient)
+            inner = _positive_power(base)
             if inner is None:
                 _add(powers, (base, core), c * n)
                 continue
             for (b, old), old_c in inner.items():  # (e**(c*x))**(n*y) = e**(c*n*x*y)
-                for extra, new in _terms(old * core, quotient):
+                for extra, new in _terms(old * core):
                     _add(powers, (b, new), old_c * extra * c * n)
     return powers
 
 
 @lru_cache(maxsize=8192)
-def powers_of(expr: sp.Expr, quotient: Normaliser) -> tuple[tuple[Key, sp.Rational], ...]:
+def powers_of(expr: sp.Expr) -> tuple[tuple[Key, sp.Rational], ...]:
     """Return ((base, core), exponent) pairs whose powers multiply to ``expr``: a symbol, exp, or non-integer power."""
     if is_atom(expr):
         return (((expr, sp.S.One), sp.S.One),)
     if isinstance(expr, sp.exp):
-        return tuple(_exponential(expr.args[0], quotient).items())
+        return tuple(_exponential(expr.args[0]).items())
     if expr.is_Pow:
         if expr.base is sp.E:
-            return tuple(_exponential(expr.exp, quotient).items())
-        return tuple(_general_power(expr.base, expr.exp, quotient).items())
+            return tuple(_exponential(expr.exp).items())
+        return tuple(_general_power(expr.base, expr.exp).items())
     raise refused(expr)
 
 
@@ -355,7 +349,7 @@ def powers_of(expr: sp.Expr, quotient: Normaliser) -> tuple[tuple[Key, sp.Ration
 
 
 @lru_cache(maxsize=1024)
-def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
+def rewrite(expr: sp.Expr) -> sp.Expr | None:
     """Return logarithms of primes for log of a rational, and a rational multiple of binomial(n, k) for a shifted one.
 
     1 - erf for erfc; arguments of erf and atan in normal form. None where the expression is in its final form. Raises
@@ -409,8 +403,7 @@ _DEGREES = f"exponents whose ratios have small numerators and denominators: degr
 class Ring:
     """The polynomial ring in all generators of some expressions, and the reading of expressions in it."""
 
-    def __init__(self, expressions: Iterable[sp.Expr], quotient: Normaliser) -> None:
-        self._quotient = quotient
+    def __init__(self, expressions: Iterable[sp.Expr]) -> None:
         found: dict[Key, set[sp.Rational]] = {}
         seen: set[sp.Expr] = set()
         for e in expressions:
@@ -432,10 +425,10 @@ class Ring:
                 self._collect(child, found, seen)
         elif expr.is_Pow and expr.exp.is_Integer and expr.base is not sp.E:
             self._collect(expr.base, found, seen)
-        elif isinstance(expr, FUNCTIONS) and (simpler := rewrite(expr, self._quotient)) is not None:
+        elif isinstance(expr, FUNCTIONS) and (simpler := rewrite(expr)) is not None:
             self._collect(simpler, found, seen)
         else:
-            for key, exponent in powers_of(expr, self._quotient):
+            for key, exponent in powers_of(expr):
                 found.setdefault(key, set()).add(exponent)
                 if Generator(*key, sp.Rational(1, exponent.q)).root:
                     self._collect(key[0], found, seen)
@@ -464,10 +457,10 @@ class Ring:
             return num, den
         if expr.is_Pow and expr.exp.is_Integer and expr.base is not sp.E:
             return self._raise(self.read(expr.base), int(expr.exp), expr)
-        if isinstance(expr, FUNCTIONS) and (simpler := rewrite(expr, self._quotient)) is not None:
+        if isinstance(expr, FUNCTIONS) and (simpler := rewrite(expr)) is not None:
             return self.read(simpler)
         num, den = self.one, self.one
-        for key, exponent in powers_of(expr, self._quotient):
+        for key, exponent in powers_of(expr):
             i = self.position[key]
             n = int(exponent / self.generators[i].unit)
             if abs(n) > _LARGEST_DEGREE:
@@ -568,15 +561,10 @@ def rationalise(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> 
 # functions (Ax 1971), so for expressions with symbols equal functions have equal forms.
 
 
-def ring_of(expressions: Iterable[sp.Expr]) -> Ring:
-    """Return the ring in all generators of the expressions."""
-    return Ring(expressions, quotient)
-
-
 @lru_cache(maxsize=16384)
 def quotient(expr: sp.Expr) -> Quotient:
     """Return the reduced quotient of ``expr``. Raises ExpressionError for unsupported parts or a division by zero."""
-    ring = ring_of([expr])
+    ring = Ring([expr])
     num, den = ring.read(expr)
     num, den = rationalise(ring, num, den, expr)
     return shrink(ring.generators, num, den)

@@ -19,12 +19,12 @@ from symamp.formulas.normal_form import (
     Fraction,
     Generator,
     Polynomial,
+    Ring,
     coefficients,
     factorised,
     normal,
     polynomial_expression,
     quotient,
-    ring_of,
 )
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.substitution import put
@@ -351,7 +351,7 @@ class Proof:
         """Bounds bring generators of their own, which have bounds in turn: repeat until nothing is new."""
         wanted, seen = [self.expr], {self.expr}
         for _ in range(_NESTED_BOUNDS):
-            self.ring = ring_of(wanted)
+            self.ring = Ring(wanted)
             self.ranges: dict[int, Range | None] = {
                 i: range_of(g, self.by_symbol, self.prove)
                 for i, g in enumerate(self.ring.generators)

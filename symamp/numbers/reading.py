@@ -615,22 +615,13 @@ def _compare(
     if points:
         wrong = difference(written, read, points)
     else:
-        kinds = tuple((name, bool(symbols[name].is_integer)) for name in sorted(_names(written)))
+        names = {f.name for f in _parts(written) if f.kind == "symbol"}
+        kinds = tuple((name, bool(symbols[name].is_integer)) for name in sorted(names))
         wrong = difference(written, read, generic_points(kinds) if kinds else [{}])
         if wrong and wrong.startswith("no value") and kinds:
             wrong = difference(written, read, _scattered(kinds))
     if wrong:
         refuse(written, f"an expression with real values that SymPy reads as it is written ({wrong})")
-
-
-def _names(formula: Formula) -> set[str]:
-    names, seen = set(), [formula]
-    while seen:
-        f = seen.pop()
-        if f.kind == "symbol":
-            names.add(f.name)
-        seen.extend(f.parts)
-    return names
 
 
 def _scattered(kinds: tuple[tuple[str, bool], ...]) -> list[dict[str, Fraction]]:
@@ -699,7 +690,9 @@ class _Walk:
                 return _Size(constant=False, whole=f.name in self.integers)
             case "**":
                 return self.power(f, parts[0], parts[1])
-        return getattr(self, f"_{_METHODS[f.kind]}")(f, parts, self.joined(f, parts))  # type: ignore[no-any-return]
+        name = {"+": "sum", "*": "product"}.get(f.kind, f.kind)
+        found: _Size = getattr(self, f"_{name}")(f, parts, self.joined(f, parts))
+        return found
 
     def number(self, f: Formula, value: Fraction) -> _Size:
         p, q = abs(value.numerator), value.denominator
@@ -808,11 +801,6 @@ class _Walk:
         if n is not None and k is not None:
             return self.number(f, Fraction(math.comb(int(n), int(k))))
         return all_._replace(plain=False, whole=True)
-
-
-_METHODS: Mapping[str, str] = {
-    "+": "sum", "*": "product", "exp": "exp", "log": "log", "abs": "abs", "binomial": "binomial",
-}  # fmt: skip
 
 
 # -------- Where a formula has no real, finite value: at one of some admissible points, or at a pole between two of them
@@ -987,6 +975,9 @@ def from_sympy(
     return read(expr, 0)
 
 
+_IN_SYMPY = {"+": "Add", "*": "Mul", "**": "Pow", "abs": "Abs"}
+
+
 def to_sympy(
     formula: Formula,
     symbols: Mapping[str, sp.Symbol],
@@ -1015,21 +1006,8 @@ def to_sympy(
         number = f.number if f.kind == "number" else (folded or {}).get(id(f))
         if number is not None:
             return rational_of(number)
-        parts = [built(part) for part in f.parts]
-        match f.kind:
-            case "+":
-                return sp.Add(*parts)
-            case "*":
-                return sp.Mul(*parts)
-            case "**":
-                return sp.Pow(*parts)
-            case "exp":
-                return sp.exp(*parts)
-            case "log":
-                return sp.log(*parts)
-            case "abs":
-                return sp.Abs(*parts)
-        return binomial(*parts)
+        make = binomial if f.kind == "binomial" else getattr(sp, _IN_SYMPY.get(f.kind, f.kind))
+        return make(*map(built, f.parts))
 
     return built(formula)
 
@@ -1079,20 +1057,12 @@ def _ball(kind: str, parts: tuple[arb, ...]) -> arb:
         case "*":
             return math.prod(parts[1:], start=parts[0])
         case "**":
-            return _power(parts[0], parts[1])
-        case "exp":
-            return parts[0].exp()
-        case "log":
-            return parts[0].log()
+            return _power(*parts)
         case "abs":
             return abs(parts[0])
-        case "erf":
-            return parts[0].erf()
-        case "erfc":
-            return parts[0].erfc()
-        case "atan":
-            return parts[0].atan()
-    return _choose(*parts)
+        case "binomial":
+            return _choose(*parts)
+    return getattr(parts[0], kind)()  # exp, log, erf, erfc, atan
 
 
 def _power(base: arb, exponent: arb) -> arb:
@@ -1143,13 +1113,10 @@ def is_settled(constant: Formula) -> bool:
 
 def _enclosures(formula: Formula) -> Iterator[arb]:
     """Yield balls around the value, first fast, then narrow; symbols get fixed values that no formula expects."""
-    point, transcendental, seen = {}, False, [formula]
-    while seen:
-        f = seen.pop()
-        transcendental |= f.kind in ("exp", "log", "symbol")
-        if f.kind == "symbol":
-            point[f.name] = Fraction(1 + zlib.crc32(f.name.encode("utf-8", "replace")), 2**32 + 15)
-        seen.extend(f.parts)
+    parts = list(_parts(formula))
+    names = {f.name for f in parts if f.kind == "symbol"}
+    point = {name: Fraction(1 + zlib.crc32(name.encode("utf-8", "replace")), 2**32 + 15) for name in names}
+    transcendental = any(f.kind in ("exp", "log", "symbol") for f in parts)
     # Roots that cancel to within 2**-256 are not pursued: SymPy would look for their minimal polynomial.
     for precision in _SIGN_PRECISIONS if transcendental else _SIGN_PRECISIONS[:1]:
         yield balls(formula, point, precision)

@@ -33,7 +33,7 @@ from symamp.numbers.reading import Real, printable_number
 from symamp.numbers.surroundings import CAREFUL_BITS
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
-from symamp.randomizers.mechanism import Mechanism, free_budget
+from symamp.randomizers.mechanism import Mechanism, check_free, free_budget
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, cut_laws
 from symamp.randomizers.protocols import Protocol, generator
 
@@ -58,14 +58,12 @@ class ConstantMechanism(Mechanism):
     is_composed = first_input_stands_for_all = True
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """None: there is one input."""
         return ()
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         return ()
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
-        """One message."""
         one = sp.Integer(1)
         return (Orbit("-", one, (one,) * len(distinguished)),)
 
@@ -475,13 +473,7 @@ class Combined(Mechanism):
         >>> sa.joint([sa.RandomizedResponse(k=3)] * 2).at(eps0=1)
         joint([RandomizedResponse(k=3, eps0=1)] * 2)
         """
-        known = {p.name for p in self.parameters}
-        for name in values:
-            if name not in known:
-                free = ", ".join(sorted(known)) or "none"
-                raise ArgumentError(
-                    "parameter", Problem(f"{name} is not a free parameter"), f"the free ones are {free}"
-                )
+        check_free(values, self.parameters)
         made = {p: _at(p, values) for p in dict.fromkeys(self.parts)}
         return self._of([made[p] for p in self.parts])
 

@@ -63,22 +63,7 @@ class DiscreteLaplace(Parametrised, Mechanism):
             raise ArgumentError("B", B, f"an integer between 1 and {_LARGEST}")
         self.B = int(size)
         super().__init__(eps0=eps0)
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        return ("B", "eps0")
-
-    def at(self, /, **values: object) -> DiscreteLaplace:
-        """Return the same noise with eps0 fixed.
-
-        >>> DiscreteLaplace(B=2).at(eps0=1)
-        DiscreteLaplace(B=2, eps0=1)
-        """
-        given: dict[str, object] = {"B": self.B, "eps0": self["eps0"] if not self.parameters else None, **values}
-        return DiscreteLaplace(**given)
-
-    def key(self) -> tuple[object, ...]:
-        return (*super().key(), self.B)
+        self.values = {"B": size, **self.values}
 
     @staticmethod
     def formulas() -> tuple[Run, ...]:
@@ -115,7 +100,6 @@ class DiscreteLaplace(Parametrised, Mechanism):
         return ()
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
-        """Each message by itself."""
         rows = [self._row(int(x)) for x in distinguished]
         return tuple(Orbit(f"y = {y}", sp.Integer(1), tuple(row[y] for row in rows)) for y in range(self.B + 1))
 
@@ -156,6 +140,3 @@ class DiscreteLaplace(Parametrised, Mechanism):
         6
         """
         return self.table().near(neighbours)
-
-    def __repr__(self) -> str:
-        return f"DiscreteLaplace(B={self.B}, {super().__repr__().split('(', 1)[1]}"

@@ -84,7 +84,7 @@ class Parametrised(PublicNames):
     ``slug`` is the name on the command line and in files; ``numbers`` names those that cannot be symbols.
     """
 
-    _internal_names = "check_names count declared exponents key names numbers slug"
+    _internal_names = "check_names count declared exponents keep key names numbers slug"
 
     name: str
     slug: ClassVar[str]
@@ -120,6 +120,11 @@ class Parametrised(PublicNames):
 
     def __getitem__(self, name: str) -> sp.Expr:
         return self.values[name]
+
+    def keep(self, name: str, number: sp.Expr | None) -> None:
+        """Count a number that is no declared parameter among the values, if it is given."""
+        if number is not None:
+            self.values[name] = number
 
     def key(self) -> tuple[object, ...]:
         """Return the class, its parameter values and the ranges of those that are free."""

@@ -33,7 +33,7 @@ from symamp.numbers.reading import (
 )
 from symamp.numbers.substitution import put
 from symamp.numbers.unevaluated import PRINTABLE_BITS
-from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.mechanism import Mechanism, check_free
 from symamp.randomizers.protocols import Protocol, of_table
 
 _LARGEST_COUNTED_LENGTH = 30  # longer strings and larger sets are far too many for a table, whatever their number
@@ -411,7 +411,6 @@ class FiniteMechanism(Mechanism):
         return found
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
-        """Each message by itself."""
         chosen = [self._inputs.index(x) for x in distinguished]
         rest = [i for i in range(len(self._inputs)) if i not in chosen]
         one = sp.Integer(1)
@@ -447,16 +446,9 @@ class FiniteMechanism(Mechanism):
         >>> rr.at(eps0="log(3)").blanket("a", "b").gamma
         1/2
         """
+        check_free(values, self.parameters)
         by_name = {p.name: p for p in self.parameters}
-        numbers: dict[str, sp.Expr] = {}
-        for name, value in values.items():
-            if name not in by_name:
-                raise ArgumentError(
-                    "parameter",
-                    Problem(f"{name} is not a free parameter"),
-                    f"the free ones are {', '.join(by_name) or 'none'}",
-                )
-            numbers[name] = printable_number(value, name)
+        numbers = {name: printable_number(value, name) for name, value in values.items()}
         swap = {by_name[name].symbol: number for name, number in numbers.items()}
         for name, number in numbers.items():
             check_range(by_name[name], number, swap)

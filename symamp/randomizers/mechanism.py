@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html import escape
@@ -31,7 +31,6 @@ from symamp.errors import (
     Problem,
     SupportMismatchError,
     SymampError,
-    UndecidedOrderError,
     UnknownInputError,
     one_of,
     shown,
@@ -341,21 +340,20 @@ def is_wider_with_budget(
 ) -> bool:
     """Return whether both ratios of two letters (own, other) are proved to move away from 1 as eps0 grows."""
     try:
-        (p, q), (p1, q1) = sorted(letters, key=lambda letter: -_order(letter[0] - letter[1], parameters))
+        (p, q), (p1, q1) = sorted(letters, key=lambda letter: -sign(letter[0] - letter[1], parameters))
         ratios = p / q, q1 / p1
-        return all(_order(r - 1, parameters) >= 0 and _order(sp.diff(r, budget), parameters) >= 0 for r in ratios)
+        return all(sign(r - 1, parameters) >= 0 and sign(sp.diff(r, budget), parameters) >= 0 for r in ratios)
     except (SymampError, NotImplementedError):
         return False
 
 
-def _order(expr: sp.Expr, parameters: Sequence[Parameter]) -> int:
-    value = normal(expr)
-    if value == 0:
-        return 0
-    found = sign(value, parameters)
-    if found not in (-1, 0, 1):
-        raise UndecidedOrderError("sign", expr, "an expression of one sign")
-    return found
+def check_free(names: Iterable[str], parameters: Sequence[Parameter]) -> None:
+    """Raise ArgumentError for a name that is not that of a parameter."""
+    free = [p.name for p in parameters]
+    for name in names:
+        if name not in free:
+            told = f"the free ones are {', '.join(free) or 'none'}"
+            raise ArgumentError("parameter", Problem(f"{name} is not a free parameter"), told)
 
 
 # ------------------------------- A mechanism: a local randomizer with everything that is derived from it as methods

@@ -16,6 +16,7 @@ from symamp.errors import ArgumentError, Problem
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign
 from symamp.randomizers.family import Family
+from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.mechanism import free_budget, is_wider_with_budget, of_two_levels
 
 # --------------------- Two-level set systems: each input has a set of messages, with weight high inside and low outside
@@ -297,7 +298,7 @@ class SlidingWindow(DisjointCover):
 
     packs = True
     averages = False
-    _internal_names = "cell named"
+    _internal_names = "cell in_cells"
 
     def cell(self, length: sp.Expr) -> sp.Rational:
         """Return the largest 1/integer that divides a length; ArgumentError unless it is rational: tables need cells.
@@ -318,8 +319,17 @@ class SlidingWindow(DisjointCover):
 
         return label
 
-    def named(self, first: int, cells: int, width: int) -> str | None:
-        """Return the name of the input whose window begins at that cell of so many, None if it is not shown."""
-        if first in (0, cells - width):
-            return "x0" if first == 0 else "x1"
-        return {width: self.inputs[-1], cells - 2 * width: "x2"}.get(first) if len(self.inputs) > 2 else None
+    def in_cells(
+        self, cells: int, width: int, high: sp.Expr, low: sp.Expr, place: Callable[[int], sp.Expr]
+    ) -> FiniteMechanism:
+        """Return the table over cells of messages, for inputs whose windows begin at a cell, which is their place."""
+        check_size(cells - width + 1, cells)
+        third = {width: self.inputs[-1], cells - 2 * width: "x2"} if len(self.inputs) > 2 else {}
+        names = {**third, 0: "x0", cells - width: "x1"}
+        rows = {
+            names.get(first, f"x = {place(first)}"): {
+                str(y): high if first <= y < first + width else low for y in range(cells)
+            }
+            for first in range(cells - width + 1)
+        }
+        return FiniteMechanism(rows, name=repr(self))

@@ -37,7 +37,6 @@ from symamp.training.rounds import (
     Maximum,
     NormalRound,
     OneEpoch,
-    PoissonReplaced,
     PoissonStep,
 )
 from symamp.training.steps import WITH_WITHOUT, GaussianStep, Step
@@ -363,7 +362,7 @@ def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neigh
         if not isinstance(step, GaussianStep):
             what = Problem(f"{step!r} does not say what a replaced example does")
             raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
-        replaced = Direction(REPLACE, ((PoissonReplaced(step.sigma, fmpq_of(share)), t),))
+        replaced = Direction(REPLACE, ((NormalRound(step.sigma, 2, REPLACE, fmpq_of(share)), t),))
         return Training(f"{text}, replaced", (replaced,), count, neighbours, sampled)
     parts = tuple(
         Direction(name, ((PoissonStep(_allocated(step, 1, name), fmpq_of(share)), t),)) for name in ("remove", "add")

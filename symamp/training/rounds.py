@@ -65,8 +65,8 @@ _LARGE_EPS = 100.0
 """Beyond it waves would take too many frequencies."""
 _SPLITS, _GRID_REACH = 30, 40.0
 """Halvings that share a level between two orders, and how far places of an event are looked for, in deviations."""
-_LEAST_GUESS = 1e-12
-"""A root is looked for from here up, or is 0."""
+_LEAST_GUESS, _CERTAIN = 1e-12, fmpq(1)
+"""A root is looked for from here up, or is 0; and the rate of a step that the example is certainly in."""
 
 
 def _other(direction: str) -> str:
@@ -301,28 +301,31 @@ class Allocation(OneEpoch):
         ---------
         They enclose D_E of the pair. Proof: docs/proofs/random_allocation.md.
         """
-        found = self._sharply(level, log_least) if self._has_line else None
         wave = self._wave(level, log_least) if self._has_wave else None
         if wave is not None:
             return self._by_wave(wave, level)
         if self._has_wave and log_least < _LEAST_LOG_OF_LAWS:
             return self._by_way_of_neither(level, log_least)
+        found = self._sharply(level, log_least) if self._has_line else None
         if found is None and self._has_line and log_least < _LEAST_LOG_OF_LAWS:
             told = Problem(
                 f"a delta of about 1e{log_least / log(10.0):.0f} needs too many frequencies for so few steps"
             )
             raise PrecisionError("delta", told, "take a larger delta, or a larger eps, or more steps")
-        return found or self._by_laws(level, log_least)
+        return self._by_laws(level, log_least) if found is None else found[1]
 
-    def _sharply(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
+    def _sharply(self, level: Level, log_least: float) -> tuple[Line | None, tuple[arb, arb]] | None:
+        """Return the line of frequencies, None for one large summand, with ends; None where laws of cells may do."""
         low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
         with at_precision(_BITS):
             if _is_sharp(low, high, log_least):
-                return low, high
+                return None, (low, high)
             found = self._by_line(level, log_least)
             enough = _SHARP_ENOUGH if log_least >= _LEAST_LOG_OF_LAWS else _WITHOUT_LAWS
             width = enough * low if found is None else found[1].upper() - found[0].lower()
-            return found if width < high - low or not low > 0 else (low, high)
+            if low > 0 and high - low <= width:
+                return None, (low, high)
+        return None if found is None else (self._line(level, log_least), found)
 
     def plan(self, level: Level, log_least: float) -> dict[str, Any] | None:
         """Return what a certificate needs to repeat the enclosure; None of laws of cells."""
@@ -330,17 +333,14 @@ class Allocation(OneEpoch):
         if self._has_wave and isinstance(summand, Lognormal):
             wave = self._wave(level, log_least)
             return None if wave is None else wave.shown(summand, t)
-        if not self._has_line or summand is None:
+        found = self._sharply(level, log_least) if self._has_line else None
+        if found is None or summand is None:
             return None
-        low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
+        if found[0] is not None:
+            return found[0].shown
         with at_precision(_BITS):
-            if not _is_sharp(low, high, log_least):
-                line, ends = self._line(level, log_least), self._by_line(level, log_least)
-                width = _WITHOUT_LAWS * low if ends is None else ends[1].upper() - ends[0].lower()
-                if not (high - low <= width and low > 0):
-                    return None if line is None else line.shown
-            found = parameters_of_jumps(summand, t, t * float(level.exponential()))
-            return None if found is None else found.shown
+            jump = parameters_of_jumps(summand, t, t * float(level.exponential()))
+        return None if jump is None else jump.shown
 
     def _wave(self, level: Level, log_least: float) -> Wave | None:
         law = self.step.summand
@@ -508,25 +508,33 @@ class Allocation(OneEpoch):
 
 @dataclass(frozen=True)
 class NormalRound(OneEpoch):
-    """N(shift, sigma^2) against N(0, sigma^2): the Gaussian mechanism, alike in both directions."""
+    """N(shift, sigma^2) against N(0, sigma^2), the Gaussian mechanism; or one replaced step with Poisson sampling.
+
+    At a ``rate`` below 1, with a shift of 2, the example is in the step so often: N(1) against N(-1), else N(0).
+    """
 
     sigma: sp.Expr
     shift: int = 1
     direction: str = "replace"
+    rate: fmpq = _CERTAIN
 
     @property
     def text(self) -> str:
         """What the round is, in words."""
-        return f"Gaussian mechanism, sigma = {self.sigma}, sensitivity {self.shift}"
+        if self.rate == 1:
+            return f"Gaussian mechanism, sigma = {self.sigma}, sensitivity {self.shift}"
+        return f"GaussianStep(sigma={self.sigma}), replaced, with probability {self.rate}"
 
     @property
     def ratio(self) -> None:
         """None: no likelihood ratio is the largest."""
         return None
 
-    @property
+    @cached_property
     def deviation(self) -> float:
-        """The shift over sigma."""
+        """The shift over sigma, if the example is certainly in the step."""
+        if self.rate != 1:
+            return super().deviation
         with at_precision(64):
             return float(self.shift / number(self.sigma)())
 
@@ -539,14 +547,21 @@ class NormalRound(OneEpoch):
         return replace(self, direction=_other(self.direction))
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
-        """Return the closed form twice.
+        """Return the closed form twice: the likelihood ratio rises, and is E at one place.
 
         Guarantee
         ---------
-        It is D_E of the two normal laws. Proof: docs/proofs/random_allocation.md, section 6.
+        It is D_E of the two laws. Proof: docs/proofs/random_allocation.md, section 6.
         """
         with at_precision(_BITS + int(4.0 * abs(log_least))):
-            value = normal_divergence(self.shift / number(self.sigma)(), level.eps(), level.exponential())
+            s, q, e, excess = number(self.sigma)(), arb(self.rate), level.exponential(), level.exponential_minus_one()
+            if self.rate == 1:
+                value = normal_divergence(self.shift / s, level.eps(), e)
+            else:
+                b = (1 - q) * excess / q * (1 / (2 * s * s)).exp()
+                place = s * s * ((b + (b * b + 4 * e).sqrt()) / 2).log()
+                above = [_normal((shift - place) / s) for shift in (1, 0, -1)]
+                value = q * (above[0] - e * above[2]) - (1 - q) * excess * above[1]
             return value, value
 
 
@@ -561,8 +576,7 @@ def _closed_form(log_least: float) -> dict[str, Any]:
 
 def normal_divergence(mu: arb, eps: arb, e: arb) -> arb:
     """Return Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)."""
-    root = arb(2).sqrt()
-    return (((eps / mu - mu / 2) / root).erfc() - e * ((eps / mu + mu / 2) / root).erfc()) / 2
+    return _normal(mu / 2 - eps / mu) - e * _normal(-mu / 2 - eps / mu)
 
 
 @dataclass(frozen=True)
@@ -632,51 +646,6 @@ class PoissonStep(OneEpoch):
         rational = None if e is None else 1 / (1 - (1 - 1 / e) / rate)
         inner = Level(lambda: -(-missing()).log1p(), lambda: f"-log1p(-(1 - exp(-({written})))/({rate}))", rational)
         return inner, lambda: level.exponential() * rate * (1 - missing())
-
-
-@dataclass(frozen=True)
-class PoissonReplaced(OneEpoch):
-    """One step in which the example is with probability ``rate``, replaced by the opposite one; normal noise."""
-
-    sigma: sp.Expr
-    rate: fmpq
-    direction: str = "replace"
-
-    @property
-    def text(self) -> str:
-        """What the step is, in words."""
-        return f"GaussianStep(sigma={self.sigma}), replaced, with probability {self.rate}"
-
-    @property
-    def ratio(self) -> None:
-        """None: no likelihood ratio is the largest."""
-        return None
-
-    def plan(self, level: Level, log_least: float) -> dict[str, Any]:
-        """Return the precision of the closed form."""
-        return _closed_form(log_least)
-
-    def reversed(self) -> PoissonReplaced:
-        """Return the round itself: the worlds mirror each other."""
-        return self
-
-    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
-        """Return the closed form twice: the likelihood ratio rises, and is E at one place.
-
-        Guarantee
-        ---------
-        It is D_E of the step. Proof: docs/proofs/random_allocation.md, section 6.
-        """
-        with at_precision(_BITS + int(4.0 * abs(log_least))):
-            s, q, e, excess = number(self.sigma)(), arb(self.rate), level.exponential(), level.exponential_minus_one()
-            b = (1 - q) * excess / q * (1 / (2 * s * s)).exp()
-            place = s * s * ((b + (b * b + 4 * e).sqrt()) / 2).log()
-
-            def beyond(shift: int) -> arb:
-                return ((place - shift) / (s * arb(2).sqrt())).erfc() / 2
-
-            value = q * (beyond(1) - e * beyond(-1)) - (1 - q) * excess * beyond(0)
-            return value, value
 
 
 # ------------------------------------- Statistics of the outputs of an epoch: what they say of it is a bound from below

@@ -180,7 +180,6 @@ class DuchiVector(DisjointCover):
         return groups_by_share(self.ratio(), half, half, antipodal)
 
     def message_bits(self) -> sp.Expr:
-        """Return one bit for each coordinate."""
         return 2 * self["m"] + 1
 
     def protocol(self) -> Protocol:
@@ -189,7 +188,6 @@ class DuchiVector(DisjointCover):
         return corners(d, t / (t + 1), (_HALF, _HALF), (False, False), **_as_corners(d))
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all corners."""
         d, t = 2 * int(self["m"]) + 1, sp.exp(self["eps0"])
         check_size(strings(2, d), strings(2, d))
         return _table(self, d, (t / (t + 1), False, False), {(1,) * d: "x0", (-1,) * d: "x1"})
@@ -211,7 +209,6 @@ class _EvenDimension(Family):
         super().__init__(m=m, eps0=eps0)
 
     def message_bits(self) -> sp.Expr:
-        """Return one bit for each coordinate."""
         return 2 * self["m"]
 
     def ties(self) -> sp.Expr:
@@ -275,7 +272,6 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         return corners(d, t * c / ((t - 1) * c + 1), (c, 1 - c), (False, True), **_as_corners(d))
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
         check_size(strings(2, d), strings(2, d))
         side = sp.Integer(2) ** (d - 1) - binomial(d, d // 2) / 2
@@ -367,7 +363,6 @@ class EvenDuchiVector(_EvenDimension):
         return corners(d, t / (t + 1), (share, share), (True, True), **_as_corners(d, f"x{d}"))
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
         check_size(strings(2, d), strings(2, d))
         names = {(-1,) * h + (1,) * (d - h): f"x{h}" for h in range(d + 1)}

@@ -80,7 +80,7 @@ class HadamardResponse(Family):
         if self.last_row is not None:
             if self["K"].is_Integer and self.last_row >= self["K"]:
                 raise ArgumentError("D", self.last_row, f"at most K - 1 = {self['K'] - 1}")
-            self.values["D"] = sp.Integer(self.last_row)
+            self.keep("D", sp.Integer(self.last_row))
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import atan2, cos, exp, lgamma, sin, tau
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -77,17 +77,7 @@ class PrivUnit(DisjointCover):
         if size is not None and not (size.is_Integer and 2 <= size <= _LARGEST):
             raise ArgumentError("d", d, f"an integer between 2 and {_LARGEST}")
         self.d = None if size is None else int(size)
-
-    def at(self, /, **values: object) -> Self:
-        """Return the member of the family with the given parameters fixed, in the same dimension."""
-        return super().at(**{"d": self.d, **values})
-
-    def key(self) -> tuple[object, ...]:
-        return (*super().key(), self.d)
-
-    def __repr__(self) -> str:
-        found = super().__repr__()
-        return found if self.d is None else f"{found[:-1]}, d={self.d})"
+        self.keep("d", size)
 
     def coverage(self) -> sp.Expr:
         return self["c"]

@@ -55,7 +55,6 @@ class RandomizedResponse(ExchangeableSets):
         return sets(self["k"], one, one, normal(high / low), label="x{}".format, shown=first_two)
 
     def table(self) -> FiniteMechanism:
-        """Return the k by k table."""
         k, t = int(self["k"]), sp.exp(self["eps0"])
         check_size(k, k)
         labels = [f"x{i}" for i in range(k)]
@@ -146,7 +145,6 @@ class LocalHashing(ExchangeableSets):
         return hashed(self["D"], l, t / (t + l - 1), 1 / l, label=_hash_and_value, shown=first_two)
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all functions and values."""
         l, D, t = int(self["l"]), int(self["D"]), sp.exp(self["eps0"])
         check_size(D, l * strings(l, D))
         functions = list(product(range(l), repeat=D))

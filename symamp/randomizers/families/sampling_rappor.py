@@ -165,7 +165,6 @@ class SamplingRappor(Family):
         return bits(self["d"], normal(kept), normal(1 - kept), sampled=s, **told)
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all 2^d vectors, for all s-subsets."""
         s, d, a = int(self["s"]), int(self["d"]), sp.exp(self["eps0"] / 2)
         check_size(subsets(d, s), strings(2, d))
         vectors = list(product((0, 1), repeat=d))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, combinations_with_replacement, product
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -168,18 +168,7 @@ class Wheel(DisjointCover):
         size = None if D is None else exact_number(D, "D")
         if size is not None and not (size.is_Integer and size >= 2 and sp.Ge(size, self["s"]) != sp.false):
             raise ArgumentError("D", D, "an integer, at least 2 and s")
-        self.options = size
-
-    def at(self, /, **values: object) -> Self:
-        """Return the member of the family with the given parameters fixed, of as many options."""
-        return super().at(**{"D": self.options, **values})
-
-    def key(self) -> tuple[object, ...]:
-        return (*super().key(), self.options)
-
-    def __repr__(self) -> str:
-        found = super().__repr__()
-        return found if self.options is None else f"{found[:-1]}, D={self.options})"
+        self.keep("D", size)
 
     def coverage(self) -> sp.Expr:
         return self["s"] * self["p"]
@@ -213,7 +202,7 @@ class Wheel(DisjointCover):
 
             return retried(n, point, fits)
 
-        one, size = sp.S.One, self.options
+        one, size = sp.S.One, self.values.get("D")
         if size is not None:
 
             def hashed(values: Array, rng: Rng) -> Array:

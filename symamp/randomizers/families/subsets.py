@@ -67,7 +67,6 @@ class SubsetSelection(ExchangeableSets):
         return sets(self["d"], sp.S.One, self["k"], sp.exp(self["eps0"]), label=as_set, shown=first_two)
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all k-subsets."""
         d, k, t = int(self["d"]), int(self["k"]), sp.exp(self["eps0"])
         check_size(d, subsets(d, k))
         messages = list(combinations(range(d), k))
@@ -201,7 +200,6 @@ class SubsetExponential(ExchangeableSets):
         return sets(self["d"], s, self["k"], sp.exp(self["eps0"]), label=as_set, shown=lambda: two_sets(s))
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all k-subsets, for all s-subsets."""
         s, d, k, t = int(self["s"]), int(self["d"]), int(self["k"]), sp.exp(self["eps0"])
         check_size(subsets(d, s), subsets(d, k))
         messages = list(combinations(range(d), k))

@@ -36,7 +36,6 @@ class _Unary(OneHot):
         """Return (p, q)."""
 
     def letters(self) -> tuple[Letter, ...]:
-        """A coordinate is 0 or 1."""
         p, q = self.probabilities()
         return Letter("0", 1 - p, 1 - q), Letter("1", p, q)
 
@@ -44,7 +43,6 @@ class _Unary(OneHot):
         return bits(self["D"], *self.probabilities(), label=lambda report: str(tuple(report)), shown=first_two)
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all 2^D vectors."""
         p, q = self.probabilities()
         size = int(self["D"])
         check_size(size, strings(2, size))
@@ -89,11 +87,20 @@ class UnaryEncoding(_Unary):
         return OptimisedUnaryEncoding(D=D, eps0=eps0)
 
     def probabilities(self) -> tuple[sp.Expr, sp.Expr]:
-        """Return (p, q) as given."""
         return self["p"], self["q"]
 
 
-class Rappor(_Unary):
+class _OfBudget(_Unary):
+    """Unary encoding whose probabilities follow from the budget."""
+
+    typical = {"D": 16}
+    declared = (_SIZE, EPS0)
+
+    def __init__(self, *, D: Value = None, eps0: Value = None) -> None:
+        super().__init__(D=D, eps0=eps0)
+
+
+class Rappor(_OfBudget):
     """Basic RAPPOR: unary encoding with p = 1 - q = s/(s+1), s = e^(eps0/2).
 
     >>> Rappor(D=4).local_epsilon()
@@ -104,19 +111,13 @@ class Rappor(_Unary):
     slug = "rappor"
     source = "Erlingsson, Pihur, Korolova 2014"
     small = tuple({"D": D, "eps0": "log(9)"} for D in (2, 3, 4, 5, 6))
-    typical = {"D": 16}
-    declared = (_SIZE, EPS0)
-
-    def __init__(self, *, D: Value = None, eps0: Value = None) -> None:
-        super().__init__(D=D, eps0=eps0)
 
     def probabilities(self) -> tuple[sp.Expr, sp.Expr]:
-        """Return (s/(s+1), 1/(s+1))."""
         s = sp.exp(self["eps0"] / 2)
         return s / (s + 1), 1 / (s + 1)
 
 
-class OptimisedUnaryEncoding(_Unary):
+class OptimisedUnaryEncoding(_OfBudget):
     """Optimised unary encoding: p = 1/2, q = 1/(t+1), t = e^eps0.
 
     >>> OptimisedUnaryEncoding(D=4).local_epsilon()
@@ -127,14 +128,8 @@ class OptimisedUnaryEncoding(_Unary):
     slug = "oue"
     source = "Wang, Blocki, Li, Jha 2017"
     small = tuple({"D": D, "eps0": "log(3)"} for D in (2, 3, 4, 5, 6))
-    typical = {"D": 16}
-    declared = (_SIZE, EPS0)
-
-    def __init__(self, *, D: Value = None, eps0: Value = None) -> None:
-        super().__init__(D=D, eps0=eps0)
 
     def probabilities(self) -> tuple[sp.Expr, sp.Expr]:
-        """Return (1/2, 1/(t+1))."""
         return sp.Rational(1, 2), 1 / (sp.exp(self["eps0"]) + 1)
 
 
@@ -224,7 +219,6 @@ class DBitFlip(Family):
         return bits(self["k"], s / (s + 1), 1 / (s + 1), drawn=self["d"], label=label, shown=first_two)
 
     def table(self) -> FiniteMechanism:
-        """Return the table over all sets of d buckets and their bits."""
         k, d, s = int(self["k"]), int(self["d"]), sp.exp(self["eps0"] / 2)
         check_size(k, subsets(k, d) * strings(2, d))
         drawn = list(combinations(range(k), d))

@@ -12,7 +12,7 @@ from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
-from symamp.randomizers.finite import FiniteMechanism, check_size
+from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.protocols import Array, Protocol, Rng, double, first_two, interval, items, mean, window
 from symamp.randomizers.structures import SlidingWindow
 
@@ -63,13 +63,7 @@ class SquareWave(SlidingWindow):
         b, t = self["b"], sp.exp(self["eps0"])
         size = self.cell(b)
         low = size / (2 * b * t + 1)
-        cells, width = int((1 + 2 * b) / size), int(2 * b / size)
-        check_size(cells - width + 1, cells)
-        rows = {}
-        for first in range(cells - width + 1):
-            row = {str(y): t * low if first <= y < first + width else low for y in range(cells)}
-            rows[self.named(first, cells, width) or f"x = {first * size}"] = row
-        return FiniteMechanism(rows, name=repr(self))
+        return self.in_cells(int((1 + 2 * b) / size), int(2 * b / size), t * low, low, lambda first: first * size)
 
 
 class PiecewiseMechanism(SlidingWindow):
@@ -111,14 +105,11 @@ class PiecewiseMechanism(SlidingWindow):
         t, end = s**2, (s + 1) / (s - 1)
         size = self.cell(end)
         high = (t - s) / (2 * s + 2) * size
-        cells, width = int(2 * end / size), int((end - 1) / size)
-        check_size(cells - width + 1, cells)
-        rows = {}
-        for first in range(cells - width + 1):
-            x = (2 * (first * size - end) + end - 1) / (end + 1)
-            row = {str(y): high if first <= y < first + width else high / t for y in range(cells)}
-            rows[self.named(first, cells, width) or f"x = {x}"] = row
-        return FiniteMechanism(rows, name=repr(self))
+
+        def place(first: int) -> sp.Expr:
+            return (2 * (first * size - end) + end - 1) / (end + 1)
+
+        return self.in_cells(int(2 * end / size), int((end - 1) / size), high, high / t, place)
 
 
 class OneBitMean(Family):
