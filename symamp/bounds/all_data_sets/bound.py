@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound, PairGroupBound
@@ -9,9 +11,10 @@ from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
-from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden
+from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden, representatives
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
+from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
@@ -20,8 +23,8 @@ from symamp.sums.divergence import Settings
 
 _MOST_INPUTS, _MOST_LISTED = 64, 33
 """Up to so many inputs of a table a usual question takes seconds; the latter where they are listed for this bound."""
-_MOST_MESSAGES = 64
-"""Up to so many messages one evaluation takes seconds."""
+_MOST_MESSAGES, _MOST_OF_ALIKE = 64, 256
+"""Up to so many messages one evaluation takes seconds; and where few pairs of inputs stand for all."""
 _COMPOSED = 2.0
 """A combination of others takes more than the usual work."""
 _FEWEST = 8.0
@@ -72,8 +75,18 @@ def _share_of_usual(subject: Subject) -> float:
         return 0.0
     most = _MOST_INPUTS if found is subject else _MOST_LISTED
     is_composed = subject.mechanism is not None and subject.mechanism.is_composed
-    shares = (len(mechanism.inputs) / most) ** 2, len(mechanism.numeric.messages) / _MOST_MESSAGES
+    messages = len(mechanism.numeric.messages)
+    is_asked = found is subject and len(mechanism.inputs) <= most and _MOST_MESSAGES < messages <= _MOST_OF_ALIKE
+    part = _share_of_pairs(mechanism.numeric) if is_asked else 1.0
+    shares = (len(mechanism.inputs) / most) ** 2, part * messages / _MOST_MESSAGES
     return max(*shares, _COMPOSED * is_composed)
+
+
+@lru_cache(maxsize=16)
+def _share_of_pairs(table: NumericTable) -> float:
+    """Return which part of the pairs of rows stand for all."""
+    pairs = table.pairs
+    return len(representatives(table, pairs)[0]) / max(len(pairs), 1)
 
 
 ALL_DATA_SETS = Bound(
