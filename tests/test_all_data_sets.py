@@ -22,6 +22,7 @@ from symamp.randomizers.catalogue import by_name
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term, best_inverse_scale
 from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
+from symamp.sums.all_data_sets.search import Searches
 from symamp.sums.divergence import enclose_divergence
 from symamp.verifier import verify
 from tests.recomputed import recomputed_bound
@@ -200,7 +201,7 @@ def test_reference_values_of_the_simple_version(laws, n, thetas, p_lo, a, U, ter
 )
 def test_the_full_version_is_below_the_simple_one(table, E, n, simple):
     pair = (0, len(table) - 1)
-    assert upper_of(enclose_all_data_sets(laws_of(table, pair), level_of(E), n)) < simple
+    assert upper_of(enclose_all_data_sets(Searches(laws_of(table, pair)), level_of(E), n)) < simple
 
 
 # ------------------------------------------------------------------------------------------------------ exact maxima
@@ -220,7 +221,9 @@ def test_the_full_version_is_below_the_simple_one(table, E, n, simple):
 def test_binary_response_against_all_compositions(eps0, n, eps, maximum, ratio):
     assert binary_maximum(exp(eps0), exp(eps), n) == pytest.approx(maximum, rel=1e-6)
     found = upper_of(
-        enclose_all_data_sets(laws_of_mechanism(sa.RandomizedResponse(k=2, eps0=eps0)), Level.of_float(eps), n)
+        enclose_all_data_sets(
+            Searches(laws_of_mechanism(sa.RandomizedResponse(k=2, eps0=eps0))), Level.of_float(eps), n
+        )
     )
     assert maximum < found < maximum * ratio * 1.002
 
@@ -246,7 +249,7 @@ TABLES = [
 def test_three_messages_against_all_data_sets(table, n, E, ratios):
     maxima = rows_maximum(table, n, E)
     for pair, ratio in zip(((0, 1), (0, 2)), ratios, strict=True):
-        upper = upper_of(enclose_all_data_sets(laws_of(table, pair), level_of(E), n))
+        upper = upper_of(enclose_all_data_sets(Searches(laws_of(table, pair)), level_of(E), n))
         assert maxima[pair] < upper < 1.1 * ratio * maxima[pair]
 
 
@@ -257,7 +260,7 @@ def test_other_parameters_also_bound_every_data_set():
     rng = np.random.default_rng(7)
     for pair in ((0, 1), (0, 2)):
         maximum, laws = maxima[pair], laws_of(TABLES[2], pair)
-        enclosure = enclose_all_data_sets(laws, level_of(E), n)
+        enclosure = enclose_all_data_sets(Searches(laws), level_of(E), n)
         for _ in range(2):
             factors = rng.uniform(0.7, 1.4, 6)
             old = enclosure.evidence.parameters
@@ -285,21 +288,23 @@ def test_other_parameters_also_bound_every_data_set():
 )
 def test_evaluation_in_balls_against_quadrature(table, pair, E, n):
     laws = laws_of(table, pair)
-    enclosure = enclose_all_data_sets(laws, level_of(E), n)
+    enclosure = enclose_all_data_sets(Searches(laws), level_of(E), n)
     plain = full_bound(float_laws(table, pair, float(E)), n, enclosure.evidence)
     assert plain * (1 - 1e-6) < upper_of(enclosure) < plain * 1.002
     with flint.ctx.workprec(160):
         again = recomputed_bound(laws, level_of(E), n, enclosure.evidence)
         assert again.upper() < enclosure.upper.upper() * (1 + arb(1e-12))
         assert again.upper() > enclosure.upper.upper() * (1 - arb(2e-3))
-    assert upper_of(enclosure) == pytest.approx(exp(estimate_log_all_data_sets(laws, level_of(E), n)), rel=2e-3)
+    assert upper_of(enclosure) == pytest.approx(
+        exp(estimate_log_all_data_sets(Searches(laws), level_of(E), n)), rel=2e-3
+    )
 
 
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**9, 10**12])
 def test_close_to_the_best_constant_data_set_at_any_number_of_users(n):
     laws = laws_of_mechanism(sa.RandomizedResponse(k=2, eps0=1))
     level = Level.of_float(4.0 / n**0.5)
-    upper = upper_of(enclose_all_data_sets(laws, level, n))
+    upper = upper_of(enclose_all_data_sets(Searches(laws), level, n))
     lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
     assert lower < upper < 1.012 * lower
 
@@ -308,13 +313,13 @@ def test_two_classes_that_are_nearly_as_bad_with_few_positive_messages():
     """About twelve messages tell the inputs apart: others at x0 and at a third input are nearly as bad."""
     laws, level, n = laws_of_mechanism(sa.LocalHashing(l=2, D=16, eps0=6)), Level.of_float(0.62), 10_000
     lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
-    assert lower < exp(estimate_log_all_data_sets(laws, level, n)) < 2.1 * lower
+    assert lower < exp(estimate_log_all_data_sets(Searches(laws), level, n)) < 2.1 * lower
 
 
 def test_transforms_beyond_the_range_of_doubles_are_no_reason_to_fail():
     rows = ((1, 2, 2, 9), (2, 2, 2, 9), (2, 5, 2, 1), (5, 9, 1, 1))
     table = [[Fraction(k, sum(row)) for k in row] for row in rows]
-    assert -4 < estimate_log_all_data_sets(laws_of(table, (3, 1)), level_of(Fraction(11, 4)), 8) < -2
+    assert -4 < estimate_log_all_data_sets(Searches(laws_of(table, (3, 1))), level_of(Fraction(11, 4)), 8) < -2
 
 
 def test_majorant_is_refused_where_it_fails():
@@ -330,7 +335,7 @@ def test_majorant_is_refused_where_it_fails():
 def test_repeated_laws_change_nothing():
     laws = laws_of_mechanism(sa.LocalHashing(l=2, D=16, eps0=1))
     level = Level.of_float(0.1)
-    once, twice = (enclose_all_data_sets(given, level, 2_000) for given in (laws, [*laws, *reversed(laws)]))
+    once, twice = (enclose_all_data_sets(Searches(given), level, 2_000) for given in (laws, [*laws, *reversed(laws)]))
     assert upper_of(twice) == pytest.approx(upper_of(once), rel=1e-9)
 
 
@@ -338,15 +343,17 @@ def test_what_cannot_be_bounded_is_bounded_by_one_user():
     half = Fraction(1, 2)
     table = [[half, half, Fraction(0)], [Fraction(1, 4), half, Fraction(1, 4)]]
     for n, rows in ((1, binary(3)), (50, [[Fraction(9, 10), Fraction(1, 10)]] * 2)):
-        enclosure = enclose_all_data_sets(laws_of(rows, (0, 1)), level_of(Fraction(6, 5)), n)
+        enclosure = enclose_all_data_sets(Searches(laws_of(rows, (0, 1))), level_of(Fraction(6, 5)), n)
         assert enclosure.evidence is None
         assert enclosure.evaluator == "one user"
     named = Law(laws_of([table[0][:2], table[1][:2]], (0, 1))[0].atoms, ((lambda: arb(0), lambda: arb("0.25")),), True)
-    assert enclose_all_data_sets([named], level_of(Fraction(6, 5)), 50).evaluator == "one user"
+    assert enclose_all_data_sets(Searches([named]), level_of(Fraction(6, 5)), 50).evaluator == "one user"
     with pytest.raises(ArgumentError):
-        enclose_all_data_sets([], level_of(Fraction(6, 5)), 50)
+        enclose_all_data_sets(Searches([]), level_of(Fraction(6, 5)), 50)
     with pytest.raises(ArgumentError):
-        enclose_all_data_sets([replace(laws_of(ROWS, (0, 1))[0], complete=False)], level_of(Fraction(6, 5)), 50)
+        enclose_all_data_sets(
+            Searches([replace(laws_of(ROWS, (0, 1))[0], complete=False)]), level_of(Fraction(6, 5)), 50
+        )
 
 
 @pytest.mark.parametrize("eps", some(["log(7/5)", "log(4/3)"], 1))

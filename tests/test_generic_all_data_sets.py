@@ -255,7 +255,7 @@ def cells(eps0):
 def test_the_evaluation_is_that_of_the_pairs(eps0, n, eps):
     part, E = cells(eps0)[0], exp(eps)
     level = Level.of_float(eps)
-    found = enclose_all_data_sets(part.laws, level, n, mixed=True)
+    found = enclose_all_data_sets(part.searches, level, n)
     assert found.evaluator == "all data sets"
     laws = []
     with flint.ctx.workprec(128):

@@ -631,3 +631,10 @@ def test_deltas_that_are_no_doubles(delta, noise):
     answer = sa.epsilon(noise, n=10**6, delta=delta)
     assert answer.upper < (1.001 if answer.method == "interval" else 1.25) * answer.lower
     assert (answer.method == "interval") == isinstance(noise, sa.Laplace)  # what is cut off is a double
+
+
+@pytest.mark.slow
+def test_boxes_are_met_at_large_budgets():
+    part, level = NoiseInterval(sa.Laplace(eps0=5)), Level.of_float(0.0727)
+    upper = float(part.enclose(level, 10**5, Settings()).upper.upper())
+    assert log(upper) < part.log_estimate(level, 10**5, Settings()) + 0.03

@@ -15,6 +15,7 @@ from symamp.laws.law import BallGparv
 from symamp.sums.all_data_sets import merged_classes as module
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets
 from symamp.sums.all_data_sets.merged_classes import merged_classes
+from symamp.sums.all_data_sets.search import Searches
 from symamp.sums.divergence import Settings
 
 
@@ -87,7 +88,7 @@ def test_merged_laws_bound_every_data_set(classes, nodes, few):
     maxima = rows_maximum(table, n, E)
     few(classes, nodes)
     for pair in ((0, 1), (0, 2), (1, 2)):
-        assert maxima[pair] < upper_of(enclose_all_data_sets(laws_of(table, pair), level_of(E), n))
+        assert maxima[pair] < upper_of(enclose_all_data_sets(Searches(laws_of(table, pair)), level_of(E), n))
 
 
 def line_of_inputs(size):

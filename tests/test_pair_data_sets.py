@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from math import log
 
 import flint
@@ -11,7 +12,7 @@ from flint import arb
 
 import symamp as sa
 from symamp.bounds.all_data_sets.tables import common, table_pairs
-from symamp.bounds.pairs_of_a_table import bounds_by_moments
+from symamp.bounds.pairs_of_a_table import bounds_by_moments, representatives
 from symamp.laws.law import Atom, Law, Level
 from symamp.numbers.disks import UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import NO_LIMITS
@@ -160,3 +161,36 @@ def search_parameters(classes, pairs, e, n):
     found = search(FloatClasses(g / classes, classes, 1.0 - e), n, NO_LIMITS)
     with at_precision(128):
         return raised_to_majorant(found.parameters)
+
+
+def flipped(words, chance=0.25):
+    """Each bit of a word is flipped with some chance."""
+    flip = Fraction(chance)
+
+    def chances(word):
+        away = (
+            sum(a != b for a, b in zip(word, message, strict=True)) for message in product((0, 1), repeat=len(word))
+        )
+        return {str(k): flip**far * (1 - flip) ** (len(word) - far) for k, far in enumerate(away)}
+
+    return sa.FiniteMechanism({str(word): chances(word) for word in words})
+
+
+def test_one_pair_stands_for_those_that_are_rearranged():
+    words = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    alike, other = (flipped(some).numeric for some in (words, [*words, (1, 1, 1), (1, 1, 0)]))
+    assert representatives(alike, alike.pairs) == ([(0, 1)], [0] * 6)
+    found, where = representatives(other, other.pairs)
+    # (1, 1, 0) tells the third bit from the others
+    assert where[other.pairs.index((0, 1))] == where[other.pairs.index((1, 0))] != where[other.pairs.index((0, 2))]
+    assert where[other.pairs.index((0, 2))] == where[other.pairs.index((1, 2))]
+    assert len(found) < len(other.pairs)
+    ragged = table_of(np.random.default_rng(5), 5, 9, 1.0).numeric
+    assert representatives(ragged, ragged.pairs) == (ragged.pairs, list(range(20)))
+
+
+def test_many_messages_are_no_obstacle_where_pairs_are_alike():
+    words = [tuple(int(i in x) for i in range(7)) for x in [(a, b) for b in range(7) for a in range(b)]]
+    found = sa.epsilon(flipped(words, 0.375), n=10**4, delta="1e-9")
+    assert found.method == "all_data_sets"
+    assert found.upper < 1.002 * found.lower

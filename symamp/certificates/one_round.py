@@ -40,7 +40,6 @@ from symamp.certificates.mechanisms import (
 from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.envelope import envelope
-from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import distinct_pairs
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level

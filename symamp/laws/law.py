@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import inf, log
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from flint import arb, fmpq
@@ -135,10 +135,7 @@ def total(values: Sequence[arb]) -> arb:
     >>> total([arb(1), arb(2)])
     3.00000000000000
     """
-    result = arb(0)
-    for value in values:
-        result += value
-    return result
+    return sum(values, arb(0))
 
 
 # ------------ The generalised privacy amplification random variable G = (A0 - E A1)/A2 of a law, in balls and in floats
@@ -259,8 +256,8 @@ def nearest_doubles(source: Callable[[], BallGparv], bits: int = 128) -> FloatGp
                 unit = arb(2) ** exponent
                 scaled = balls.values if exponent == 0 else [v / unit for v in balls.values]
                 return FloatGparv(
-                    _array([0.0 if v.contains(0) else v for v in scaled]),
-                    _array(balls.masses),
+                    _doubles([0.0 if v.contains(0) else v for v in scaled]),
+                    _doubles(balls.masses),
                     float(balls.null_mass),
                     float(mean / unit),
                     float(balls.singular),
@@ -276,10 +273,6 @@ def _binary_exponent(values: tuple[arb, ...]) -> int:
         return 0
     exponents = [int(m).bit_length() + int(e) for m, e in (abs(v).upper().man_exp() for v in values) if m != 0]
     return max(exponents, default=0)
-
-
-def _array(values: Any) -> Floats:
-    return np.array([float(v) for v in values], dtype=np.float64)
 
 
 # --------------------------- A law in doubles, made once: G = r0 - E r1 at any level in floats, where floats resolve it
@@ -380,5 +373,5 @@ def quick_gparv(law: Law, level: Level) -> FloatGparv:
     return float_gparv(law, level) if found is None else found
 
 
-def _doubles(values: Sequence[arb]) -> NDArray[np.float64]:
+def _doubles(values: Sequence[arb | float]) -> NDArray[np.float64]:
     return np.array([float(v) for v in values], dtype=np.float64)

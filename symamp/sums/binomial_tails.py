@@ -60,7 +60,7 @@ class TailPlan:
     def windows(self, n: int, more: float) -> list[tuple[int, int]]:
         """Return windows of counts, each alone within the radius, and ``more``: of all values but the likeliest two."""
         rare = sorted(self.tilted, reverse=True)[2:]
-        return [_window(n, min(p / sum(self.tilted), 1.0), self.radius + more) for p in rare]
+        return [window(n, min(p / sum(self.tilted), 1.0), self.radius + more) for p in rare]
 
 
 def plan_tails(tilted: TiltedLaw, n: int, log_allowance: float) -> TailPlan | None:
@@ -141,7 +141,7 @@ def tail_sum(g: BallGparv, n: int, plan: TailPlan) -> tuple[arb, arb]:
     for counts, left, budget in _prefixes(plan, n):
         weight, offset, users = arb(1), arb(0), n
         for count, value, mass in zip(reversed(counts), reversed(values), reversed(masses), strict=False):
-            weight *= _binomial(users, count) * mass**count
+            weight *= coefficient(users, count) * mass**count
             offset += value * count
             users -= count
         low, high = _innermost(plan, left, budget)
@@ -163,7 +163,7 @@ def _prefixes(plan: TailPlan, n: int) -> Iterator[tuple[tuple[int, ...], int, fl
             yield counts[::-1], left, budget
             return
         share = min(plan.tilted[i] / remaining[i], 1.0)
-        low, high = _window(left, share, budget)
+        low, high = window(left, share, budget)
         for count in range(low, high + 1):
             rest = budget - _entropy(left, count, share)
             if rest >= 0.0:
@@ -175,7 +175,7 @@ def _prefixes(plan: TailPlan, n: int) -> Iterator[tuple[tuple[int, ...], int, fl
 def _innermost(plan: TailPlan, left: int, budget: float) -> tuple[int, int]:
     if len(plan.tilted) < 3:
         return 0, 0
-    return _window(left, min(plan.tilted[2] / sum(plan.tilted[:3]), 1.0), budget)
+    return window(left, min(plan.tilted[2] / sum(plan.tilted[:3]), 1.0), budget)
 
 
 def _entropy(n: int, k: int, p: float) -> float:
@@ -187,7 +187,7 @@ def _entropy(n: int, k: int, p: float) -> float:
     return max(above + below, 0.0)
 
 
-def _window(n: int, p: float, budget: float) -> tuple[int, int]:
+def window(n: int, p: float, budget: float) -> tuple[int, int]:
     """Return the counts between which ``_entropy`` is at most the budget."""
     if n == 0:
         return 0, 0
@@ -217,7 +217,7 @@ class _Lines:
     def expectation(self, n: int, offset: arb, low: int, high: int) -> arb:
         """Return E[(offset + sum)_+; low <= count of the listed value <= high] times the total mass to the n."""
         value, mass, _ = self._listed or (arb(0), arb(0), arb(0))
-        weight = _binomial(n, high) * mass**high * self._pair ** (n - high)
+        weight = coefficient(n, high) * mass**high * self._pair ** (n - high)
         # The threshold for the number of higher values is start + count * slope.
         start, slope = -(offset + n * self._low) / self._spacing, (self._low - value) / self._spacing
         tail = _BinomialTail(*self._shares, n - high, start + high * slope)
@@ -238,7 +238,7 @@ class _Lines:
         for k, odds, last in ((high + 1, p / q, n - high - 1), (low - 1, q / p, low - 1)):
             if 0 <= k <= n:
                 ratio = odds * last / (n - last + 1)
-                bound = _binomial(n, k) * p**k * q ** (n - k) / (1 - ratio)
+                bound = coefficient(n, k) * p**k * q ** (n - k) / (1 - ratio)
                 result += bound if ratio < 1 else arb(1)
         return result.min(arb(1))
 
@@ -258,7 +258,7 @@ class _BinomialTail:
         if k > m:
             self._point = self._tail = arb(0)
             return
-        self._point = _binomial(m, k) * self._p**k * self._q ** (m - k)
+        self._point = coefficient(m, k) * self._p**k * self._q ** (m - k)
         if k == 0:
             self._tail = arb(1)
         elif k > m * float(self._p):
@@ -327,7 +327,7 @@ def _floor(x: arb) -> int:
     return int(x.mid().floor().unique_fmpz()) if x.is_finite() else 0
 
 
-def _binomial(n: int, k: int) -> arb:
+def coefficient(n: int, k: int) -> arb:
     """Return a ball around the binomial coefficient."""
     if min(k, n - k) <= _MOST_MULTIPLIED:
         return arb(comb(n, k))

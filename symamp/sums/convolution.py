@@ -37,8 +37,8 @@ _MOST_ERROR, _MOST_EXCESS = 0.01, 0.05
 """Relative roundings, and raised masses, up to which a sum is worth anything."""
 _RARE, _MANY_USERS = 3.0, 1_000
 """Values that fewer draws than this have in the mean do not count for the centre; from so many users on 0 is none."""
-_PASSES, _JAGGED, _MOST_LONGER = 4, 1.5, 1
-"""Passes that pair odd masses; what a coarser step may lose, in squares, before a row keeps the finer one; how far."""
+_PASSES = 4
+"""Passes that pair odd masses."""
 
 # ------------- Measures on graded lattices: near 0 on multiples of a small step, farther out of larger ones, in doubles
 
@@ -108,8 +108,7 @@ def _contracted(places: Floats, masses: Floats, levels: np.ndarray[tuple[int], n
     found: dict[tuple[int, int], float] = {}
     i, count = 0, len(values)
     while i < count:
-        key, step = (level[i], floors[i]), 2.0 ** level[i]
-        point = floors[i] * step
+        key, point = (level[i], floors[i]), floors[i] * 2.0 ** level[i]
         run: list[float] = []
         surplus = 0.0
         while i < count:
@@ -128,32 +127,9 @@ def _contracted(places: Floats, masses: Floats, levels: np.ndarray[tuple[int], n
             run.append(most)
             surplus = 0.0
             break
-        mass = fsum(run)
-        if i == count and surplus > 0.0:
-            key, mass = _lifted(found, key, mass, surplus / step)
-        found[key] = found.get(key, 0.0) + mass * DOWN
-    rows = {}
-    for one in {level for level, _ in found}:
-        row = {place: mass for (level, place), mass in found.items() if level == one}
-        first = min(row)
-        points = np.zeros(max(row) - first + 1)
-        points[np.array(list(row)) - first] = list(row.values())
-        rows[one] = first, points
-    return rows
-
-
-def _lifted(
-    found: dict[tuple[int, int], float], key: tuple[int, int], mass: float, surplus: float
-) -> tuple[tuple[int, int], float]:
-    """Return where the last run goes: to the next point, where one above it has the mass that its mean asks for."""
-    level, place = key
-    for other, there in sorted(found.items()):
-        if other[0] == level and other[1] > place + 1:
-            needed = (mass - surplus * _SAFE) / ((other[1] - place - 1) * _SAFE)
-            if 0.0 < needed <= 0.5 * there:
-                found[other] = (there - needed) * DOWN
-                return (level, place + 1), mass + needed
-    return key, mass
+        found[key] = found.get(key, 0.0) + fsum(run) * DOWN
+    every = {one: [(place, m) for (level, place), m in found.items() if level == one] for one, _ in found}
+    return {one: _row(*np.array(row).T) for one, row in every.items()}
 
 
 def coarser(row: Row | None, upward: bool) -> Row | None:
@@ -212,24 +188,13 @@ def _contract(found: Floats, odd: Floats) -> None:
 
 
 def raised(rows: Rows, grading: Grading) -> dict[int, Row]:
-    """Return the measure without the levels below the base; downward only where little is lost by that."""
+    """Return the measure without the levels below the base."""
     found = dict(rows)
     for level in range(min(found, default=grading.base), grading.base):
-        here = found.pop(level, None)
-        above = coarser(here, grading.upward)
-        if not grading.upward and here is not None and grading.base - level <= _MOST_LONGER:
-            moved = _second_moment(here) - 4.0 * (_second_moment(above) if above else 0.0)
-            if moved > _JAGGED * float(here[1].sum()):
-                found[level] = here
-                break
-        both = sum_of(above, found.get(level + 1))
+        both = sum_of(coarser(found.pop(level, None), grading.upward), found.get(level + 1))
         if both is not None:
             found[level + 1] = both
     return found
-
-
-def _second_moment(row: Row) -> float:
-    return float(np.square(row[0] + np.arange(len(row[1]), dtype=np.float64)) @ row[1])
 
 
 def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:

@@ -14,6 +14,7 @@ from flint import arb
 from symamp.laws.law import Floats, Level, Number
 from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
+from symamp.sums.binomial_tails import coefficient
 
 BITS = 192
 """The precision of balls."""
@@ -189,7 +190,7 @@ def _binomial_in_doubles(m: int, share: float, first: int, last: int) -> Floats:
     k = np.arange(first, last + 1, dtype=np.float64)
     mode = min(max(int(m * share), first, 0), last, m)
     with at_precision(BITS):  # doubles lose digits of these logarithms
-        top = float((_choices(m, mode) * arb(share) ** mode * (1 - arb(share)) ** (m - mode)).log())
+        top = float((coefficient(m, mode) * arb(share) ** mode * (1 - arb(share)) ** (m - mode)).log())
     with np.errstate(all="ignore"):
         steps = np.log((m - k[:-1]) / (k[:-1] + 1.0)) + log(share) - np.log1p(-share)
     found = np.full(len(k), -np.inf)
@@ -208,7 +209,7 @@ def _one_more(law: Floats, chance: float) -> Floats:
 def binomial(m: int, share: arb, first: int, last: int) -> list[arb]:
     """Return the same in balls, from the chance at the mode by quotients."""
     mode = min(max(int(m * float(share)), first, 0), last, m)
-    top = _choices(m, mode) * share**mode * (1 - share) ** (m - mode)
+    top = coefficient(m, mode) * share**mode * (1 - share) ** (m - mode)
     odds, found = share / (1 - share), [arb(0)] * (last - first + 1)
     found[mode - first] = here = top
     for k in range(mode, min(last, m)):
@@ -219,10 +220,6 @@ def binomial(m: int, share: arb, first: int, last: int) -> list[arb]:
         here = here * k / (odds * (m - k + 1))
         found[k - 1 - first] = here
     return found
-
-
-def _choices(m: int, k: int) -> arb:
-    return (arb(m + 1).lgamma() - arb(k + 1).lgamma() - arb(m - k + 1).lgamma()).exp()
 
 
 def _one_more_ball(law: Sequence[arb], chance: arb) -> list[arb]:

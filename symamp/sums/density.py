@@ -26,7 +26,6 @@ from symamp.laws.law import (
     quick_gparv,
 )
 from symamp.numbers.limits import CERTIFIED_LATTICE_SUM, KERNEL_IN_BALLS, KERNEL_IN_DOUBLES, KERNEL_PLAN, LATTICE_SUM
-from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.divergence import (
@@ -68,9 +67,9 @@ _COARSER, _COARSEST = 32.0, 1e-3
 _CELLS, _FEW_CELLS, _FEW_ATOMS, _GAP_OF_SANDWICH = 200, 24, 8, 5e-4
 """Cells of a piece of a sandwich, those for one user, how many atoms alone are summed exactly, and the gap of its sums:
 as close as other evaluations come with few users."""
-_DIVERGENCE_BITS, _ACCURACY, _SHIFTED, _ROUNDED = 128, 0.1, 1.0, 0.01
-"""Bits of sums on a lattice; the part of the gap to which a root is sought; how far rough values may be from others,
-and estimates above what they cannot exceed, as logarithms."""
+_DIVERGENCE_BITS, _ACCURACY, _ROUNDED = 128, 0.1, 0.01
+"""Bits of sums on a lattice; the part of the gap to which a root is sought; how far estimates may be above what
+they cannot exceed, as logarithms."""
 
 # ----------------- The plan for a law with a density: found in floats, with nodes that are good for all its frequencies
 
@@ -254,15 +253,9 @@ def estimate_smooth_epsilon(
         kernel_is_cheap = found is not None
         return _sandwich_estimate(law, level, n, settings) if found is None else found
 
-    if start is None or not 0.0 < start < top:
-        start = _start(rough, log_delta, top)
-    # Where rare large values decide, rough values are far too large, but their slope is a guide.
-    shift = 0.0 if start is None else value(start) - rough(start)
-    if not _SHIFTED < abs(shift) < inf:
-        shift = 0.0
     return estimate_root(
         value,
-        lambda eps: rough(eps) + shift,
+        rough,
         n,
         log_delta,
         settings,
@@ -271,21 +264,6 @@ def estimate_smooth_epsilon(
         # Laws that are cut anew at each level, and lattices, leave small jumps that no search should follow.
         _ACCURACY * settings.gap,
     )
-
-
-def _start(rough: Callable[[float], float], log_delta: float, top: float) -> float | None:
-    """Return about where the rough curve is delta, sought upward from small levels; None if nowhere."""
-    high = min(1e-3, top / 4.0)
-    while rough(high) > log_delta:
-        high *= 2.0
-        if high >= top:
-            return None
-    low = high
-    while rough(low) <= log_delta:
-        low /= 4.0
-        if low < 1e-9:
-            return None
-    return brentq(lambda eps: max(rough(eps), -1e300) - log_delta, low, high, rtol=1e-3)
 
 
 def enclose_smooth(

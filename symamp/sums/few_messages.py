@@ -23,6 +23,7 @@ from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.limits import POINT, QUESTION
 from symamp.numbers.surroundings import at_precision
+from symamp.sums.binomial_tails import window
 from symamp.sums.divergence import Enclosure, Settings
 
 EVALUATOR = "counts of values"
@@ -333,23 +334,8 @@ def _log_choices(n: int) -> Floats:
 
 def _range(n: int, chance: arb, lost: float) -> tuple[int, int, float]:
     """Return counts of n users with this share each outside of which the chance is at most the third number."""
-    needed, ends, missed, share = -log(0.5 * lost) / n, list[int](), 0.0, max(float(chance), _LEAST_SHARE)
-    for side in (-1, 1):
-        inside = outside = round(n * share)
-        step = 1
-        while 0 <= outside <= n and _divergence(outside / n, share) < needed:
-            inside, outside, step = outside, outside + side * step, 2 * step
-        outside = min(max(outside, 0), n)
-        while abs(outside - inside) > 1:
-            middle = (inside + outside) // 2
-            if _divergence(middle / n, share) < needed:
-                inside = middle
-            else:
-                outside = middle
-        ends.append(outside)
-        if 0 <= outside + side <= n:
-            missed += _tail(n, outside + side, chance)
-    return ends[0], ends[1], missed
+    low, high = window(n, min(max(float(chance), _LEAST_SHARE), 1.0), -log(0.5 * lost))
+    return low, high, sum(_tail(n, k, chance) for k in (low - 1, high + 1) if 0 <= k <= n)
 
 
 def _tail(n: int, count: int, share: arb) -> float:
@@ -359,11 +345,6 @@ def _tail(n: int, count: int, share: arb) -> float:
         parts = [y * (y / s).log() for y, s in ((x, share), (1 - x, 1 - share)) if y > 0]
         found = (-n * total(parts)).exp() if (x > share if count > n * share else x < share) else arb(1)
         return min(float_above(found), 1.0) if found.is_finite() else 1.0
-
-
-def _divergence(x: float, share: float) -> float:
-    first = x * log(x / share) if x > 0.0 else 0.0
-    return first + ((1.0 - x) * log((1.0 - x) / (1.0 - share)) if x < 1.0 and share < 1.0 else inf if x < 1.0 else 0.0)
 
 
 def both(one: Points, other: Points, tilt: float, grid: float, lost: float) -> Points:

@@ -16,6 +16,7 @@ from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, Floats, nearest_doubles, total
 from symamp.numbers.limits import KERNEL_PLAN
 from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import FLINT
 from symamp.sums.divergence import Enclosure, Settings, positive_part, settled, starting_precision
 from symamp.sums.kernels.balls import Tilted, TiltedBalls, tilted_sum
 from symamp.sums.kernels.floats import FloatSum, two_sided_sum
@@ -329,20 +330,12 @@ def _enumerated(groups: Sequence[Group], balls: Sequence[BallGparv]) -> arb:
         placed = [(s, w, group.count) for s, w in sums]
         for i, (value, mass) in enumerate(law):
             placed = [
-                (s + k * value, w * comb(left, k) * _power(mass, k), left - k)
+                (s + k * value, w * comb(left, k) * FLINT.power(mass, k), left - k)
                 for s, w, left in placed
                 for k in ((left,) if i == len(law) - 1 else range(left + 1))
             ]
         sums = [(s, w) for s, w, _ in placed]
     return total([w * s.max(arb(0)) for s, w in sums])
-
-
-def _power(mass: arb, k: int) -> arb:
-    """Return mass^k; the library has no number for the power of a ball around 0."""
-    if k and mass.mid() == 0 and not mass.is_zero():
-        most = mass.upper() ** k
-        return most.union(-most)
-    return mass**k
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -264,45 +263,23 @@ class Weight:
         return value, _UNIT * (32.0 + 8.0 * (size + decay))
 
 
-class Wrapped(ABC):
-    """The probabilities q_k = sum over m of P(S = (k + mN) step) under the tilt, first <= k < first + N."""
+class Wrapped:
+    """The probabilities q_k = sum over m of P(S = (k + mN) step) under the tilt, first <= k < first + N.
 
-    def __init__(self, first: int, length: int) -> None:
-        self.first = first
-        self.length = length
+    In balls; ``error`` bounds the Euclidean norm of what the balls do not know.
+    """
+
+    def __init__(self, first: int, probabilities: Any, error: Any) -> None:
+        self.first, self.length = first, len(probabilities)
+        self._probabilities, self._error = probabilities, error
 
     @property
     def last(self) -> int:
         """The last lattice point of the window."""
         return self.first + self.length - 1
 
-    @abstractmethod
     def expectation(self, weight: Weight, low: int, high: int) -> arb:
         """Return a ball around the sum of weight times probability over low <= k <= high, inside the window."""
-
-    @abstractmethod
-    def ball(self, k: int) -> arb:
-        """Return a ball around the probability of a point of the window."""
-
-    @abstractmethod
-    def floats(self) -> Floats:
-        """Return the probabilities in doubles, in the order of the window."""
-
-    @property
-    @abstractmethod
-    def noise(self) -> float:
-        """A bound on the error of each probability before it became a double."""
-
-
-class _Listed(Wrapped):
-    """Probabilities in balls; ``error`` bounds the Euclidean norm of what the balls do not know."""
-
-    def __init__(self, first: int, probabilities: list[arb], error: arb) -> None:
-        super().__init__(first, len(probabilities))
-        self._probabilities = probabilities
-        self._error = error
-
-    def expectation(self, weight: Weight, low: int, high: int) -> arb:
         result = square = arb(0)
         for k in range(low, high + 1):
             value = weight.ball(k)
@@ -313,23 +290,21 @@ class _Listed(Wrapped):
         return result + slack.union(-slack)
 
     def ball(self, k: int) -> arb:
+        """Return a ball around the probability of a point of the window."""
         return self._probabilities[k % self.length] + self._error.union(-self._error)
 
     def floats(self) -> Floats:
-        return np.roll([float(p) for p in self._probabilities], -(self.first % self.length))
+        """Return the probabilities in doubles, in the order of the window."""
+        return np.roll(np.array([float(p) for p in self._probabilities]), -(self.first % self.length))
 
     @property
     def noise(self) -> float:
+        """A bound on the error of each probability before it became a double."""
         return max(float(p.rad()) for p in self._probabilities) + float(self._error)
 
 
 class _Doubles(Wrapped):
-    """Probabilities in doubles; ``error`` bounds the Euclidean norm of their errors."""
-
-    def __init__(self, first: int, probabilities: Floats, error: float) -> None:
-        super().__init__(first, probabilities.size)
-        self._probabilities = probabilities
-        self._error = error
+    """The same in doubles; ``error`` bounds the Euclidean norm of their errors."""
 
     def expectation(self, weight: Weight, low: int, high: int) -> arb:
         k = np.arange(low, high + 1)
@@ -343,12 +318,9 @@ class _Doubles(Wrapped):
     def ball(self, k: int) -> arb:
         return arb(float(self._probabilities[k % self.length]), self._error)
 
-    def floats(self) -> Floats:
-        return np.roll(self._probabilities, -(self.first % self.length))
-
     @property
     def noise(self) -> float:
-        return self._error
+        return float(self._error)
 
 
 Engine = Callable[[Mapping[int, arb], int, int, int], Wrapped]
@@ -367,7 +339,7 @@ def wrap_flint(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapp
     half = length // 2
     powers = [power(z, n) for z in acb.dft(one)[: half + 1]]
     powers += [powers[length - j].conjugate() for j in range(half + 1, length)]
-    return _Listed(first, [q.real for q in acb.dft(powers, inverse=True)], arb(0))
+    return Wrapped(first, [q.real for q in acb.dft(powers, inverse=True)], arb(0))
 
 
 def wrap_numpy(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapped:
@@ -428,7 +400,7 @@ def wrap_mpmath(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrap
         norm = mpmath.sqrt(mpmath.fsum(abs(z) ** 2 for z in powers))
         error = (mpmath.sqrt(square) + 2 * stages * norm) / mpmath.sqrt(length)
         probabilities = [z.real / length for z in _transform(powers, roots)]
-        return _Listed(first, [arb(q) for q in probabilities], arb(error * 2))
+        return Wrapped(first, [arb(q) for q in probabilities], arb(error * 2))
 
 
 def _bounded_power(z: Any, n: int, one_error: Any, unit: Any) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ import mpmath
 from flint import acb, arb
 
 from symamp.laws.law import BallGparv, Law, Level, ball_gparv, float_gparv
-from symamp.numbers.dyadic import exact_mpf
+from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision, mpmath_at
 from symamp.numbers.systems import FLINT, MPMATH
 from symamp.sums.divergence import ENUMERATE_FOR_DIGITS, KERNEL_GAP, Settings, positive_part
@@ -80,6 +80,10 @@ GAUSSIAN_KERNEL = Evaluator("gaussian kernel", _enclosed)
 _GUARD_DIGITS = 20
 
 
+def _mpf(x: arb) -> mpmath.mpf:
+    return Dyadic.of(x).as_mpf()
+
+
 def mpmath_divergence(law: Law, level: Level, n: int, digits: int) -> mpmath.mpf:
     """Return D_E(P0 || P1) to about ``digits`` digits (fewer where only a kernel applies), by mpmath.
 
@@ -89,28 +93,22 @@ def mpmath_divergence(law: Law, level: Level, n: int, digits: int) -> mpmath.mpf
     bits = int(3.33 * (digits + _GUARD_DIGITS)) + 2 * n.bit_length()
     with at_precision(bits), mpmath_at(bits):
         g = ball_gparv(law, level)
-        singular = as_mpf(g.singular)
+        singular = _mpf(g.singular)
         if not rough.is_positive or n == 1:
-            return as_mpf(positive_part(g)) + singular if n == 1 else singular
+            return _mpf(positive_part(g)) + singular if n == 1 else singular
         most = Settings.of_digits(digits).most_outcomes
         if count_outcomes(rough, n, most) <= min(most, ENUMERATE_FOR_DIGITS):
-            law_mp = [(as_mpf(v), as_mpf(p)) for v, p in zip(g.values, g.masses, strict=True)]
-            return positive_expectation([*law_mp, (mpmath.mpf(0), as_mpf(g.null_mass))], n, MPMATH) / n + singular
+            law_mp = [(_mpf(v), _mpf(p)) for v, p in zip(g.values, g.masses, strict=True)]
+            return positive_expectation([*law_mp, (mpmath.mpf(0), _mpf(g.null_mass))], n, MPMATH) / n + singular
         plan = float_sum(rough, n, max(10.0**-digits, KERNEL_GAP), Settings().most_frequencies).plan
         low, high = _kernel_sums(g, n, plan)
         return (low + high) / (2 * n) + singular
 
 
-def as_mpf(x: arb) -> mpmath.mpf:
-    """Return the middle of a ball as an mpmath number, exactly."""
-    mantissa, exponent = x.mid().man_exp()
-    return exact_mpf(int(mantissa), int(exponent))
-
-
 def _kernel_sums(g: BallGparv, n: int, plan: Plan) -> tuple[mpmath.mpf, mpmath.mpf]:
     mp = mpmath.mp
-    values, masses = [as_mpf(v) for v in g.values], [as_mpf(p) for p in g.masses]
-    null = as_mpf(g.null_mass)
+    values, masses = [_mpf(v) for v in g.values], [_mpf(p) for p in g.masses]
+    null = _mpf(g.null_mass)
     theta, w = mp.mpf(plan.window.theta), mp.mpf(plan.window.length)
     m = null + mp.fsum(p * mp.exp(theta * v) for v, p in zip(values, masses, strict=True))
     tilted = [p * mp.exp(theta * v) / m for v, p in zip(values, masses, strict=True)]

@@ -53,9 +53,7 @@ class AllDataSetsPairBound(PairOfInputs):
         found = self.searches
         if settings.limits.is_spent() and not (found.knows(level, n) or found.are_for(n)):
             return inf
-        return estimate_log_all_data_sets(
-            self.laws, level, n, settings, mixed=self.mixed, searches=found, rough=is_rough(settings)
-        )
+        return estimate_log_all_data_sets(found, level, n, settings, rough=is_rough(settings))
 
     def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of this bound alone, also where another one is at hand for the pair."""
@@ -69,8 +67,7 @@ class AllDataSetsPairBound(PairOfInputs):
         The upper end is at least the divergence for this pair, whatever inputs the other users hold.
         Proof: docs/proofs/all_data_sets.md.
         """
-        found, rough = self.searches, is_rough(settings)
-        return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed, searches=found, rough=rough)
+        return enclose_all_data_sets(self.searches, level, n, settings, rough=is_rough(settings))
 
 
 class GroupEnvelope(EnvelopePairBound):

@@ -14,7 +14,7 @@ from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, is_rough
 from symamp.bounds.bound import PairBound
 from symamp.bounds.envelope import EnvelopePairBound
 from symamp.bounds.pair_of_inputs import triples_of_rows
-from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden
+from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden, representatives
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
@@ -127,8 +127,9 @@ def common(
         parameters = None if found is None else raised_to_majorant(found.parameters)
     if parameters is None:
         return np.full(len(pairs), nan)
-    limits.charge(TRIPLES.of(len(pairs) * table.floats.size * (3 + len(parameters.terms))))
-    return common_bounds(table, level, n, pairs, (rows_of(part, table), parameters), log_unit)
+    some, where = representatives(table, pairs)
+    limits.charge(TRIPLES.of(len(some) * table.floats.size * (3 + len(parameters.terms))))
+    return common_bounds(table, level, n, some, (rows_of(part, table), parameters), log_unit)[where]
 
 
 def table_pairs(subject: Subject) -> MaxOverRows:

@@ -562,15 +562,22 @@ def _in_falling(formula: sp.Expr) -> sp.Expr:
 
 def _on_unit_interval(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, inputs: tuple[object, object]) -> sp.Expr:
     """Return the density of the mechanism in units in which its inputs are [0, 1]."""
-    if not isinstance(inputs, tuple) or len(inputs) != 2:
-        raise ArgumentError("inputs", inputs, "an interval (a, b) with a < b")
-    low, high = (exact_number(end, "inputs") for end in inputs)
-    if sign(high - low, ()) <= 0:
-        raise ArgumentError("inputs", inputs, "an interval (a, b) with a < b")
+    low, high = interval_of(inputs, "inputs")
     if (low, high) == (0, 1):
         return density
     width = high - low
     return width * density.subs({x: low + width * x, y: low + width * y}, simultaneous=True)
+
+
+def interval_of(given: object, argument: str = "messages") -> tuple[sp.Expr, sp.Expr]:
+    """Return the ends of an interval as exact numbers; those of messages may be infinite."""
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ArgumentError(argument, given, "an interval (a, b) with a < b")
+    low, high = (v if v in (sp.oo, -sp.oo) and argument == "messages" else exact_number(v, argument) for v in given)
+    bounded = low.is_finite and high.is_finite
+    if low is sp.oo or high == -sp.oo or (bounded and sign(high - low) <= 0):
+        raise ArgumentError(argument, given, "an interval (a, b) with a < b")
+    return low, high
 
 
 def _additive(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, z: sp.Symbol) -> sp.Expr:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property
 
 import sympy as sp
 
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ArgumentError, UndecidedOrderError, checked_call
-from symamp.formulas.order import sign
 from symamp.laws.density import SmoothLaw
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.noise.densities import Densities, check_inputs
-from symamp.randomizers.noise.density import NoiseDensity
+from symamp.randomizers.noise.density import NoiseDensity, interval_of
 from symamp.randomizers.noise.fallback_law import Atom3, Boxes, boxes, fallback_atoms
 from symamp.randomizers.noise.worst_ends import ends_are_worst
 
@@ -54,10 +53,16 @@ class IntervalDensities(Densities):
     def law(self, pair: tuple[object, object], other: object = None) -> SmoothLaw:
         return super().law(pair) if other is None else self._held.law(pair, other)
 
-    @property
+    @cached_property
     def boxes(self) -> Boxes:
         """Bounds of the density on boxes of inputs and messages."""
-        return _boxes(self)
+        low, high = self.values
+        return boxes(self.density, self._symbols, (low, high), self.messages, self._formulas)
+
+    @cached_property
+    def _has_worst_ends(self) -> bool:
+        low, high = self.values
+        return not self.masses and ends_are_worst(self.density, self._symbols, (low, high), self.messages)
 
     def fallback(self) -> tuple[Atom3, ...]:
         """Return (r0, r1, mass) of the law above those of all pairs of inputs."""
@@ -79,7 +84,7 @@ class IntervalDensities(Densities):
         'Corollary 4 of Theorem P, its conditions checked in balls on cells of inputs (docs/proofs/worst_pair.md)'
         """
         pair = (self.inputs[0], self.inputs[1])
-        if _ends_are_worst(self):
+        if self._has_worst_ends:
             known = "Corollary 4 of Theorem P, its conditions checked in balls on cells of inputs"
             return WorstPair(pair, True, f"{known} (docs/proofs/worst_pair.md)")
         told = "no theorem applies: the upper bound holds for all pairs of inputs by the fallback law"
@@ -87,20 +92,6 @@ class IntervalDensities(Densities):
 
     def __repr__(self) -> str:
         return f"DensityMechanism({self.density}, inputs=({', '.join(self.inputs)}), messages={self.messages})"
-
-
-@lru_cache(maxsize=16)
-def _boxes(mechanism: IntervalDensities) -> Boxes:
-    low, high = mechanism.values
-    return boxes(mechanism.density, mechanism._symbols, (low, high), mechanism.messages, mechanism._formulas)
-
-
-@lru_cache(maxsize=64)
-def _ends_are_worst(mechanism: IntervalDensities) -> bool:
-    low, high = mechanism.values
-    if mechanism.masses:
-        return False
-    return ends_are_worst(mechanism.density, mechanism._symbols, (low, high), mechanism.messages)
 
 
 # ------- A density of one's own as a mechanism: noise where a theorem names the worst pair, else every pair is compared
@@ -157,10 +148,10 @@ def DensityMechanism(  # noqa: N802  (what it returns is a mechanism, of the kin
         if formula.has(sp.Float) or not formula.free_symbols <= ({x, y} if k == 0 else {x}):
             name = "masses" if k else "density"
             raise ArgumentError(name, formula, f"a SymPy formula in {x}{'' if k else f' and {y}'}, with exact numbers")
-    low, high = (-sp.oo, sp.oo) if messages is None else _interval(messages)
+    low, high = (-sp.oo, sp.oo) if messages is None else interval_of(messages)
     points = {exact_number(at, "masses"): m for at, m in zip(masses or {}, formulas[1:], strict=True)}
     if isinstance(inputs, tuple):
-        a, b = _interval(inputs, "inputs")
+        a, b = interval_of(inputs, "inputs")
         if all(f.is_polynomial(x) and sp.Poly(f, x).degree() <= 1 for f in formulas):
             return Densities(density, x, y, (a, b), (low, high), points)  # what each input sends is a mixture
         return IntervalDensities(density, x, y, (a, b), (low, high), points)
@@ -182,13 +173,3 @@ def _symbol(density: sp.Expr, given: object, name: str) -> sp.Symbol:
 
 def _formula(mass: object) -> sp.Expr:
     return mass if isinstance(mass, sp.Expr) else exact_number(mass, "masses")
-
-
-def _interval(given: object, argument: str = "messages") -> tuple[sp.Expr, sp.Expr]:
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise ArgumentError(argument, given, "an interval (a, b) with a < b")
-    low, high = (v if v in (sp.oo, -sp.oo) and argument == "messages" else exact_number(v, argument) for v in given)
-    bounded = low.is_finite and high.is_finite
-    if low is sp.oo or high == -sp.oo or (bounded and sign(high - low) <= 0):
-        raise ArgumentError(argument, given, "an interval (a, b) with a < b")
-    return low, high

@@ -10,7 +10,7 @@ from math import exp, inf, log, sqrt
 import numpy as np
 from flint import arb
 
-from symamp.laws.law import BallGparv, Law, Level, total
+from symamp.laws.law import BallGparv, Level, total
 from symamp.numbers.limits import CELL
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters
@@ -41,21 +41,13 @@ class AllDataSetsEnclosure(Enclosure):
 
 
 def enclose_all_data_sets(
-    laws: Sequence[Law],
-    level: Level,
-    n: int,
-    settings: Settings | None = None,
-    *,
-    mixed: bool = False,
-    searches: Searches | None = None,
-    rough: bool = False,
+    known: Searches, level: Level, n: int, settings: Settings | None = None, *, rough: bool = False
 ) -> AllDataSetsEnclosure:
     """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
 
-    ``laws`` are those of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that another user may hold,
-    each complete; classes of inputs with the same law may be given once. ``mixed`` allows every mixture of the laws, as
-    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+]. ``searches``
-    are those of the same laws, where there were some before; ``rough``: parameters of another pair will do.
+    ``known`` are the searches of the laws of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that
+    another user may hold, each complete, with all their mixtures if it says so (docs/proofs/generic_all_data_sets.md);
+    ``rough``: parameters of another pair will do.
 
     Guarantee
     ---------
@@ -68,7 +60,6 @@ def enclose_all_data_sets(
     settings = settings or Settings()
     gap, limits = settings.gap, settings.limits
     bits, slack = starting_precision(n, gap), max(_SLACK, 0.5 * gap)
-    known = searches or Searches(laws, mixed)
     level = known.resolved(level, n, bits)
     distinct, gains, loss = known.prepared(level, n, bits)
     found = known.found(level, n, limits, rough)
@@ -79,7 +70,7 @@ def enclose_all_data_sets(
             if parameters is not None:
                 # Cells need not be sharp where all parameters are poor.
                 slack = max(slack, _of_poor(found))
-                upper, cells = _certified(distinct, gains, parameters, found, n, mixed, slack)
+                upper, cells = _certified(distinct, gains, parameters, found, n, known.mixed, slack)
                 limits.charge(sum(len(c.ends) for c in cells) * CELL.of(sum(len(g.values) for g in distinct)))
                 if upper.upper() < everywhere:
                     evidence, name = AllDataSetsEvidence(parameters, cells), "all data sets"
@@ -88,17 +79,9 @@ def enclose_all_data_sets(
 
 
 def estimate_log_all_data_sets(
-    laws: Sequence[Law],
-    level: Level,
-    n: int,
-    settings: Settings | None = None,
-    *,
-    mixed: bool = False,
-    searches: Searches | None = None,
-    rough: bool = False,
+    known: Searches, level: Level, n: int, settings: Settings | None = None, *, rough: bool = False
 ) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
-    known = searches or Searches(laws, mixed)
     level = known.resolved(level, n, 128)
     _, gains, _ = known.prepared(level, n, 128)
     found = known.found(level, n, (settings or Settings()).limits, rough)

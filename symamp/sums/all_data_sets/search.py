@@ -385,7 +385,7 @@ class Searches:
     def __init__(
         self, laws: Sequence[Law], mixed: bool = False, others: Others | None = None, merges: bool = True
     ) -> None:
-        self._laws, self._mixed, self._others, self._merges = tuple(laws), mixed, others, merges
+        self._laws, self.mixed, self._others, self._merges = tuple(laws), mixed, others, merges
         self._found: dict[tuple[Level, int], Found | None] = {}
         self._searched: list[tuple[int, float, Found | None]] = []  # n, the mean 1 - E, and what was found
         self._borrowed: dict[tuple[Level, int], Found] = {}
@@ -397,7 +397,7 @@ class Searches:
     def prepared(self, level: Level, n: int, bits: int) -> Prepared:
         """Return what ``prepared_laws`` makes of the laws; the last is kept."""
         if self._prepared is None or self._prepared[0] != (level, n, bits):
-            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self._mixed, self._merges)
+            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self.mixed, self._merges)
         return self._prepared[1]
 
     def resolved(self, level: Level, n: int, bits: int) -> Level:
@@ -472,7 +472,7 @@ class Searches:
             return None
         with at_precision(128):
             mean = -float(level.exponential_minus_one())
-        classes = FloatClasses.of(balls, mean, self._mixed)
+        classes = FloatClasses.of(balls, mean, self.mixed)
         if not (n - 1) * classes.gain > _FEWEST_POSITIVE:
             return None
         return classes if positive_messages(classes, n) > _LEAST_SPREAD else None

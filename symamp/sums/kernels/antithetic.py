@@ -15,8 +15,9 @@ import numpy as np
 from flint import acb, arb
 
 from symamp.numbers.surroundings import at_precision
+from symamp.sums.kernels.balls import power
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
-from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Lognormal, power_of, powers_of, sums_of_powers
+from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Lognormal, powers_of, sums_of_powers
 
 # What is tuned. Every choice gives a bound; these trade time against width.
 _MOST_WORK, _SPARE_BITS, _BITS_OF_BOUNDS = 2e9, 40, 64
@@ -105,7 +106,7 @@ def expected_excess(law: Lognormal, n: int, e: arb, wave: Wave) -> tuple[arb, ar
         step, found = 2 * arb.pi() / period, arb(0)
         for k, phi in enumerate(transforms(law, e, step, wave.count, wave.bits), 1):
             x = step * k
-            found += ((1 - (x * peak).cos()) / (x * x) * (acb(0, -x * peak).exp() * power_of(phi, n))).real
+            found += ((1 - (x * peak).cos()) / (x * x) * (acb(0, -x * peak).exp() * power(phi, n))).real
         s, beyond = law.sigma(), step * (wave.count + 1)
         bound = ((s * turn) ** 2 / 2).exp() * damping(law, e, beyond * turn.sin(), _BITS_OF_BOUNDS)
         rest = (

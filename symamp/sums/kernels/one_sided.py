@@ -20,6 +20,7 @@ from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number, total
 from symamp.numbers.optional import lambertw, log_ndtr
 from symamp.numbers.surroundings import at_precision
+from symamp.sums.kernels.balls import power
 
 # What is tuned. Every line gives a bound; these trade time against width.
 MOST_FREQUENCIES, _MOST_WORK, _COUNTS = 50_000, 4e9, np.geomspace(1.0, 1e6, 300)
@@ -394,7 +395,7 @@ class Line:
                 start = len(values)
                 for k, phi in enumerate(summand.along(c, step, start, min(ahead, most + 1), plan.bits), start):
                     w = acb(c, step * k)
-                    values.append(power_of(phi, n) / (w * w))
+                    values.append(power(phi, n) / (w * w))
                     if k + 1 >= following and abs(values[-1]) < target:
                         rest = _rest(summand, n, c, step, k + 1)
                         if rest <= target:
@@ -442,8 +443,8 @@ def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
     x = acb(0, angle).exp()
     parts = [acb_poly(list(coefficients[i : i + _CHUNK]))(x) for i in range(0, len(coefficients), _CHUNK)]
     found = acb(0)
-    for part, power in zip(parts, powers_of(acb(0, angle * _CHUNK).exp(), len(parts)), strict=True):
-        found += part * power
+    for part, turn in zip(parts, powers_of(acb(0, angle * _CHUNK).exp(), len(parts)), strict=True):
+        found += part * turn
     return found
 
 
@@ -469,11 +470,6 @@ def sums_of_powers(first: Sequence[acb], ratios: Sequence[acb], number: int) -> 
     left = acb_mat([[x * powers[k] for x, powers in zip(first, large, strict=True)] for k in range(rows)])
     product = left * acb_mat([powers[:rows] for powers in small])
     return [product[j // rows, j % rows] for j in range(number)]
-
-
-def power_of(base: acb, n: int) -> acb:
-    """Return the n-th power, by the logarithm where that has no branch."""
-    return (base.log() * n).exp() if base.real > 0 else base**n
 
 
 def _from_zero_to(bound: arb) -> arb:
@@ -503,10 +499,10 @@ def log_moment(law: Lognormal, n: int, order: int) -> arb:
         for j in range(order + 1):
             factorial *= max(j, 1)
             terms.append((rate * (j * (j - 1))).exp() / factorial)
-        power, result, k = arb_poly(terms), arb_poly([1]), n
+        square, result, k = arb_poly(terms), arb_poly([1]), n
         while k:
-            result = _cut(result * power, order) if k & 1 else result
-            power, k = _cut(power * power, order), k >> 1
+            result = _cut(result * square, order) if k & 1 else result
+            square, k = _cut(square * square, order), k >> 1
         return (result[order] * factorial).log() - order * arb(n).log()
 
 
