@@ -406,8 +406,8 @@ def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict
             "certificate", Problem(f"{len(groups)} pairs of inputs are too many"), "ask with method='blanket'"
         )
     for group in groups:
-        part = whole.part(group[0])
-        found.append(known.get(part.signature) or _evaluated(part, at.level, n, bound))
+        own = whole.part(group[0])
+        found.append(known.get(own.signature) or _evaluated(own, at.level, n, bound))
     return Above(at, bound, tuple(found) or (_evaluated(blanket_of_rows(table, (0, 1)), at.level, n, bound),), theta)
 
 

@@ -33,7 +33,7 @@ from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels.antithetic import Wave, expected_excess
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
-from symamp.sums.kernels.one_sided import Line, Lognormal, line_of
+from symamp.sums.kernels.one_sided import BentLine, Line, Lognormal, line_of
 from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
 from symamp.verifier import MOST_PRECISION
 
@@ -314,7 +314,7 @@ class Allocation(OneEpoch):
             raise PrecisionError("delta", told, "take a larger delta, or a larger eps, or more steps")
         return self._by_laws(level, log_least) if found is None else found[1]
 
-    def _sharply(self, level: Level, log_least: float) -> tuple[Line | None, tuple[arb, arb]] | None:
+    def _sharply(self, level: Level, log_least: float) -> tuple[Line | BentLine | None, tuple[arb, arb]] | None:
         """Return the line of frequencies, None for one large summand, with ends; None where laws of cells may do."""
         low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
         with at_precision(_BITS):
@@ -426,7 +426,7 @@ class Allocation(OneEpoch):
                 value = (line.stop_loss(t * level_ball) - t * level.exponential_minus_one()) / t
             return value, value
 
-    def _line(self, level: Level, log_least: float) -> Line | None:
+    def _line(self, level: Level, log_least: float) -> Line | BentLine | None:
         with at_precision(64):
             eps = float(level.eps())
         t = self.steps
@@ -764,12 +764,12 @@ def _shared(eps: float, fine: bool) -> float:
 
 
 @lru_cache(maxsize=512)
-def _lines(step: Step, t: int, reach: float) -> list[tuple[float, Line | None]]:
+def _lines(step: Step, t: int, reach: float) -> list[tuple[float, Line | BentLine | None]]:
     """Return what was tried: to which accuracy, and the line, None where it takes too many frequencies."""
     return []
 
 
-def line_for(step: Step, t: int, reach: float, log_accuracy: float) -> Line | None:
+def line_for(step: Step, t: int, reach: float, log_accuracy: float) -> Line | BentLine | None:
     """Return a line for K up to t e^reach, kept for further questions; None if it takes too many frequencies.
 
     Where the accuracy takes too many it is as close as it may be.

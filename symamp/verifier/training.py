@@ -32,9 +32,10 @@ _DOCUMENT = {"format": str, "version": int, "claim": dict, "training": _TRAINING
 _POINT = dict.fromkeys(("direction", "level", "low", "high"), str) | {"steps": int, "evidence": dict}
 _LINE = {"kind": str, "precision": int, "tilt": str, "step": str, "count": int, "further": str, "turn": str}
 _JUMP = {"kind": str, "precision": int, "threshold": str, "place": str, "tilt": str, "alone": str}
+_CONTOUR = {"kind": str, "precision": int, "count": int} | dict.fromkeys(("scale", "angle", "width", "step"), str)
 _WAVE = {"kind": str, "precision": int, "count": int, "tail": _JUMP}
 _WAVE |= dict.fromkeys(("start", "end", "tilt", "peak", "left", "turn"), str)
-_PLANS = {"wave": _WAVE, "line": _LINE, "jump": _JUMP, "closed": {"kind": str, "precision": int}}
+_PLANS = {"wave": _WAVE, "line": _LINE, "jump": _JUMP, "contour": _CONTOUR, "closed": {"kind": str, "precision": int}}
 _ROUNDS = {"kind": str, "precision": int, "plan": KERNEL, "curves": [{"steps": int, "right": [int], "left": [int]}]}
 _MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
 _MOST_COUNT, _MOST_TERMS, _BINS, _PLACES = 50_000, 4 * 10**9, 120, 22
@@ -199,7 +200,8 @@ class _Training:
                 return (low / t).lower(), (high / t).upper()
             line = t, *sorted(plan.items())
             if line not in self._lines:
-                self._lines[line] = _line(self.check, self.sigma, t, plan)
+                made = _line if plan["kind"] == "line" else _contour
+                self._lines[line] = made(self.check, self.sigma, t, plan)
             self.check.spend(5 * plan["count"], hard=True)
             k = t * e if name == "remove" else t / e
             low, high = self._lines[line](k)
@@ -269,6 +271,35 @@ def _line(check: Check, sigma: fmpq, t: int, plan: Any) -> Callable[[arb], tuple
     return ends
 
 
+def _contour(check: Check, sigma: fmpq, t: int, plan: Any) -> Callable[[arb], tuple[arb, arb]]:
+    """Return what gives ends of E(K - T)_+ at K, from a contour that is bent to the left (section 2 of the proof)."""
+    scale, angle, width, h = (arb(check.fraction(plan[x])) for x in ("scale", "angle", "width", "step"))
+    s, count, bits = arb(sigma), plan["count"], plan["precision"]
+    good = scale > 0 and h > 0 and 0 < width < angle and angle + width < arb.pi() / 2
+    require(good, "contour: a number out of range")
+    weights = []
+    for j in range(count):
+        x = h * j
+        w = scale * acb(1 - angle.sin() * x.cosh(), angle.cos() * x.sinh())
+        slope = scale * acb(angle.cos() * x.cosh(), angle.sin() * x.sinh())
+        weights.append((w, _transform(check, sigma, w, bits) ** t * slope / (w * w) * (2 if j else 1)))
+
+    def ends(k: arb) -> tuple[arb, arb]:
+        total = sum(((weight * (w * k).exp()).real for w, weight in weights), arb(0))
+        spread, height = t * s * s / 2, scale * k
+
+        def largest(turn: arb, far: arb) -> arb:
+            rise = spread * turn * turn + height * (1 - turn.sin() * far)
+            return rise.exp() * arb(2).sqrt() / (scale * (1 - turn.sin()) ** arb(1.5))
+
+        inside = arb.pi() * (largest(angle - width, arb(1)) + largest(angle + width, arb(1)))
+        end = h * (count - 1)
+        error = inside / (2 * arb.pi() * width / h).expm1() + 4 * largest(angle, end.cosh()) * (-end).exp()
+        return ((h * total - error) / (2 * arb.pi())).lower(), ((h * total + error) / (2 * arb.pi())).upper()
+
+    return ends
+
+
 def _bound(s: arb, c: arb) -> arb:
     """Return a bound on phi(c), c > 0, by a tangent of the likelihood ratio (section 3)."""
     place = arb((c * (-1 / (2 * s * s)).exp() / (s * s)).lambertw().mid())
@@ -294,6 +325,29 @@ def _missed(s: arb, a: arb, rule: tuple[float, int, int], edges: list[tuple[arb,
         error += 2 * (-decay * (last * arb(h) / s - 1 / (2 * s * s)).exp()).exp()
     ball = error.upper() * arb(0, 1)
     return acb(ball, ball)
+
+
+def _transform(check: Check, sigma: fmpq, w: acb, bits: int) -> acb:
+    """Return phi(w), |arg w| < pi: the trapezoidal rule on a turned contour (section 3)."""
+    rough, theta = float(arb(sigma)), float(w.arg().mid())
+    a = min(sqrt(2.0 * bits * log(2.0)), 1.2 * rough)
+    tau = max(theta + a / rough - 1.2, 0.0)
+    lost = (rough * tau) ** 2 / 2.0
+    with working(bits + int(2.0 * lost) + 64):
+        s, turn, width = arb(sigma), arb(tau), arb(a)
+        left = w.arg() - turn
+        require(left + width / s < 1.5 and left - width / s > -1.5, "contour: a turn out of range")
+        edges = [(abs(w) * (left + i * width / s).cos(), -i * s * turn * width) for i in (1, -1)]
+        decay = abs(w) * left.cos()
+        room = bits * log(2.0) + lost + a * a / 2.0 + rough * tau * a - float(_bound(s, decay).log()) + 3.0
+        rule = h, first, last = _rule(s, a, room, edges[0][0], decay)
+        check.spend((last - first) * bits // 1000)
+        found, rate = _missed(s, width, rule, edges, decay), -abs(w) * acb(0, left).exp()
+        for k in range(first, last + 1):
+            z = arb(h) * k
+            place = acb(-z * z / 2, s * turn * z) + rate * (z / s - 1 / (2 * s * s)).exp()
+            found += h / (2 * arb.pi()).sqrt() * place.exp()
+        return (s * s * turn * turn / 2).exp() * found
 
 
 def _transforms(check: Check, sigma: fmpq, c: arb, step: arb, count: int, bits: int) -> list[acb]:

@@ -117,7 +117,11 @@ def expected_excess(law: Lognormal, n: int, e: arb, wave: Wave) -> tuple[arb, ar
         )
         value = peak * peak / period + 4 * found / period
         above = stop_loss_of_jumps(law, n, end)[1]
-        below = (tilt * start - 1).exp() * law.phi(tilt, _BITS_OF_BOUNDS) ** n / tilt if start > 0 else arb(0)
+        below = (
+            (tilt * start - 1).exp() * power(law.phi(acb(tilt), _BITS_OF_BOUNDS), n).real / tilt
+            if start > 0
+            else arb(0)
+        )
         high, low = above + e * below, below + e * above
         return (value - rest - low).max(arb(0)), (value + rest + 2 * high).max(arb(0))
 

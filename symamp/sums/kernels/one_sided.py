@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil, cos, exp, floor, frexp, inf, ldexp, log, log1p, pi, sqrt
+from itertools import product
+from math import acosh, ceil, cos, exp, floor, frexp, inf, ldexp, log, log1p, pi, sin, sqrt
 from typing import Any, NamedTuple, Protocol
 
 import flint
@@ -17,15 +18,15 @@ import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
-from symamp.laws.law import Floats, Number, total
+from symamp.laws.law import Floats, Number
 from symamp.numbers.optional import lambertw, log_ndtr
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import power
 
 # What is tuned. Every line gives a bound; these trade time against width.
-MOST_FREQUENCIES, _MOST_WORK, _COUNTS = 50_000, 4e9, np.geomspace(1.0, 1e6, 300)
-"""Of one line; of frequencies, times nodes, times bits; and the numbers that estimates tell apart. Windows far wider
-than the deviation of T need more."""
+MOST_FREQUENCIES, _MOST_WORK, _BENT, _COUNTS = 50_000, 4e9, 200.0, np.geomspace(1.0, 1e6, 300)
+"""Of one line; of frequencies, times nodes, times bits; how much more such a term costs on a bent contour; and the
+numbers that estimates tell apart. Windows far wider than the deviation of T need more."""
 _SPARE_BITS, _ROUGH_BITS = 40, 64
 """Bits beyond those that the magnitudes say, and those of bounds on what is dropped."""
 _ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG, _SMALL_LOG = 0.04, 14.0, 700.0, -60.0
@@ -38,9 +39,13 @@ _CHUNK = 32
 _SURE, _LONGER = 0.8, 1.1
 """For what part of the most a line is begun; and after how many more frequencies, relatively, the rest is bounded
 again."""
+_HEIGHTS, _ANGLES = tuple(float(x) for x in np.geomspace(1.0, 300.0, 16)), (0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
+_OF_STRIP, _LEAST_PART, _WIDE = 0.97, 0.6, 5.0
+"""Of bent contours: K times their scale, and their angles, that are tried; their strip, as a part of what it may be;
+the least K, as a part of the largest; and about the width of strips around a value of the transform."""
 _QUARTER, _TURNS, _FAR = 1.2, (0.1, 0.2, 0.3, 0.45, 0.6, 0.7), 1e300
-"""The strip of real integrands, as an angle; turns that are tried for a line; and the largest argument at which a
-saddle point is looked for."""
+"""The angle within which contours are turned, where cosines are not small; turns that are tried for a line; and the
+largest argument at which a saddle point is looked for."""
 _ANGLES_BEYOND = np.geomspace(1e-4, 1.5, 33)[:, None]
 """Angles that are tried for a bound on what is far out."""
 _LEAST_TILT, _MANY_TILTS, _FEWER, _WIDER, _RELATIVE = 1e-4, 161, 8, (1.0, 2.0, 4.0, 8.0, 16.0, 33.0), 32.0
@@ -52,8 +57,8 @@ minus the logarithm of what is folded from above, relative to a small E(T - K)_+
 class Summand(Hashable, Protocol):
     """The Laplace transform phi(w) = E e^(-wL) of one summand L >= 0 with mean 1, for Re w > 0 and Im w >= 0."""
 
-    def phi(self, c: arb, bits: float) -> arb:
-        """Return phi(c), c > 0, with a relative error of about 2^-bits."""
+    def phi(self, w: acb, bits: float) -> acb:
+        """Return phi(w), with an error of about 2^-bits, relative to what bounds it where Re w is as large."""
 
     def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
         """Return phi(c + i j step) for so many j from the first on, with errors of about 2^-bits phi(c)."""
@@ -103,21 +108,30 @@ class Lognormal:
 
     Guarantee
     ---------
-    The balls contain phi(w) for every w with Re w > 0 and Im w >= 0; ``bound`` and ``beyond`` bound |phi|.
+    The balls contain phi(w) for every w with |arg w| < pi and Im w >= 0; ``bound`` and ``beyond`` bound |phi|.
     Proof: docs/proofs/random_allocation.md, section 3.
     """
 
     sigma: Number
 
-    def phi(self, c: arb, bits: float) -> arb:
-        """Return phi(c), c > 0, by the trapezoidal rule, with a relative error of about 2^-bits."""
-        s, size = float(self.sigma().mid()), float(c.mid())
-        a = min(sqrt(2.0 * log(2.0) * bits), _QUARTER * s)
-        rule = self._rule(log(2.0) * bits - self._rough_bound(size), a, a * a / 2.0, size * cos(a / s), size)
-        with at_precision(int(bits) + _SPARE_BITS):
-            width = arb(a)
-            found = total([weight * (-c * value).exp() for weight, value in self.grid(*rule)])
-            return found + self._error(rule, width, [(c * (width / self.sigma()).cos(), arb(0))] * 2, c)
+    def phi(self, w: acb, bits: float) -> acb:
+        """Return phi(w) by the trapezoidal rule, on a line that is shifted by -i s times a turn, |arg w| < pi."""
+        s, size, theta = float(self.sigma().mid()), float(abs(w).mid()), float(w.arg().mid())
+        # Where the contour has to be turned, a narrow strip needs less of it.
+        a = min(sqrt(2.0 * log(2.0) * bits), s * (_QUARTER if theta == 0.0 else min(_QUARTER, _WIDE / s)))
+        tau = max(theta + a / s - _QUARTER, 0.0)
+        edge, decay = size * cos(theta - tau + a / s), size * cos(theta - tau)
+        lost = s * s * tau * tau / 2.0
+        wanted = log(2.0) * bits + lost - self._rough_bound(decay)
+        rule = self._rule(wanted, a, a * a / 2.0 + s * tau * a, edge, decay)
+        with at_precision(int(bits + lost / log(2.0)) + _SPARE_BITS):
+            s, turn, a = self.sigma(), arb(tau), arb(a)
+            modulus, left = abs(w), w.arg() - turn
+            rate = -modulus * acb(left.cos(), left.sin()) if tau or not left.is_zero() else -modulus
+            terms = [weight * (rate * value).exp() for weight, value in self.grid(*rule)]
+            found = _at(terms, s * turn * rule.h) * acb(0, s * turn * rule.h * rule.first).exp()
+            edges = [(modulus * (left + sign * a / s).cos(), -sign * s * turn * a) for sign in (1, -1)]
+            return (s * s * turn * turn / 2).exp() * self._with_error(found, rule, a, edges, modulus * left.cos())
 
     def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
         """Return phi(c + i j step) for so many j from the first on, with errors of about 2^-bits phi(c).
@@ -136,8 +150,7 @@ class Lognormal:
             found = sums_of_powers(left, [(hop * value).exp() for _, value in grid], number)
             edges = [(c, -width * width), (c * (2 * turn).cos(), width * width)]
             scale = (width * width / 2).exp()
-            ball = self._error(rule, width, edges, c * turn.cos())
-            error = acb(ball, ball)
+            error = self._with_error(acb(0), rule, width, edges, c * turn.cos())
             scale_of_found = acb(0, s * turn * rule.h * rule.first).exp()
             return [scale * (scale_of_found * x + error) for x in found]
 
@@ -176,15 +189,16 @@ class Lognormal:
             found.append((rule.last - rule.first, rule, a, a * a / 2.0 + self._rough_bound(c * cos(a / s)) - size))
         return min(found)[1:]
 
-    def _error(self, rule: _Rule, a: arb, edges: Sequence[tuple[arb, arb]], decay: arb) -> arb:
-        """Return a ball around 0 for what the trapezoidal rule and left out nodes may add."""
+    def _with_error(self, found: acb, rule: _Rule, a: arb, edges: Sequence[tuple[arb, arb]], decay: arb) -> acb:
+        """Return the ball around a sum over nodes, widened by what the trapezoidal rule and left out nodes may add."""
         s = self.sigma()
-        error = total([self.bound(c) * growth.exp() for c, growth in edges]) * (a * a / 2).exp()
+        error = sum((self.bound(c) * growth.exp() for c, growth in edges), arb(0)) * (a * a / 2).exp()
         error /= (2 * arb.pi() * a / rule.h).expm1()
         error += (-rule.first * rule.h / arb(2).sqrt()).erfc()
         if rule.last < -rule.first:
             error += 2 * (-decay * (rule.last * rule.h / s - 1 / (2 * s * s)).exp()).exp()
-        return error.upper() * arb(0, 1)
+        ball = error.upper() * arb(0, 1)
+        return found + acb(ball, ball)
 
     def grid(self, h: float, first: int, last: int) -> tuple[tuple[arb, arb], ...]:
         """Return weights h e^(-z^2/2)/sqrt(2 pi) and values of L at z = first h, ..., last h."""
@@ -260,7 +274,7 @@ class Lognormal:
         """Return e^(s^2 a^2/2) phi(c cos a + u sin a), for the angle a of the saddle point of phi(c + iu)."""
         with at_precision(_ROUGH_BITS + _SPARE_BITS):
             s, a = self.sigma(), arb(self.turn(c, u))
-            inner = self.phi(c * a.cos() + u * a.sin(), _ROUGH_BITS)
+            inner = self.phi(acb(c * a.cos() + u * a.sin()), _ROUGH_BITS).real
             return ((s * s * a * a / 2).exp() * inner).upper()
 
     def turn(self, c: arb, u: arb) -> float:
@@ -403,7 +417,7 @@ class Line:
                         rest, following = None, ceil(_LONGER * k)
                 ahead = len(values) // 4 + _CHUNK
             further = arb(plan.further)
-            return Line(summand, n, plan, tuple(values), rest, n * summand.phi(further, plan.bits).log())
+            return Line(summand, n, plan, tuple(values), rest, n * summand.phi(acb(further), plan.bits).real.log())
 
     @property
     def shown(self) -> dict[str, str | int | float]:
@@ -432,10 +446,103 @@ class Line:
             return (folded - known - _from_zero_to(unknown)).max(arb(0))
 
 
-def line_of(summand: Summand, n: int, k: float, log_accuracy: float) -> Line | None:
-    """Return the line that gives E(K - T)_+ for K up to k; None where it takes too much work."""
-    plan = Plan.of(summand, n, k, log_accuracy)
-    return Line.of(summand, n, plan) if plan.work(summand, n) <= _MOST_WORK else None
+# ------------------------------------------------- A contour that is bent to the left: for few summands, at any level
+
+
+@dataclass(frozen=True)
+class BentPlan:
+    """The contour w(x) = scale (1 + sin(ix - angle)), in steps of x; its strip has the half width ``width``."""
+
+    scale: float
+    angle: float
+    width: float
+    step: float
+    count: int
+    bits: int
+
+    @staticmethod
+    def of(summand: Summand, n: int, k: float, log_accuracy: float) -> BentPlan:
+        """Return a plan for K up to k, found in doubles: every plan gives a bound."""
+        spread, found = n * float(summand.sigma().mid()) ** 2 / 2.0, []
+        for height, angle in product(_HEIGHTS, _ANGLES):
+            width = min(angle, pi / 2.0 - angle) * _OF_STRIP
+            base = height + log(k / height) - log_accuracy
+            rises = [spread * x * x - height * sin(x) - 1.5 * log1p(-sin(x)) for x in (angle - width, angle + width)]
+            due, room = max(base + max(rises), 1.0), base + spread * angle**2 - 1.5 * log1p(-sin(angle))
+            step = 2.0 * pi * width / (due + 2.0)
+            end = acosh(max(room / (height * sin(angle) * _LEAST_PART), 1.0))
+            lost = height + spread * angle**2
+            bits = (lost + max(log(k / height), 0.0) - log_accuracy + log(n)) / log(2.0) + _SPARE_BITS
+            scale, count = _short(height / k), ceil(end / step)
+            found.append(BentPlan(scale, _short(angle), _short(width), _short(step), count, int(bits)))
+        return min(found, key=lambda plan: plan.count * plan.bits)
+
+    def work(self, summand: Summand) -> float:
+        """Return about the work of the values, in terms times bits."""
+        return self.count * summand.nodes(self.scale, self.bits) * self.bits
+
+
+@dataclass(frozen=True, eq=False)
+class BentLine:
+    """w and phi(w)^n w'(x)/w^2 at the places x = 0, h, 2h, ... of a contour.
+
+    Guarantee
+    ---------
+    ``stop_loss`` returns a ball that contains E(K - T)_+, for every K > 0 and every plan.
+    Proof: docs/proofs/random_allocation.md, section 2.
+    """
+
+    summand: Summand
+    n: int
+    plan: BentPlan
+    values: tuple[tuple[acb, acb], ...]
+
+    @staticmethod
+    def of(summand: Summand, n: int, plan: BentPlan) -> BentLine:
+        """Return the contour."""
+        with at_precision(plan.bits + 32):
+            values, scale, angle = [], arb(plan.scale), arb(plan.angle)
+            for j in range(plan.count):
+                x = arb(plan.step) * j
+                w = scale * acb(1 - angle.sin() * x.cosh(), angle.cos() * x.sinh())
+                slope = scale * acb(angle.cos() * x.cosh(), angle.sin() * x.sinh())
+                values.append((w, power(summand.phi(w, plan.bits), n) * slope / (w * w)))
+            return BentLine(summand, n, plan, tuple(values))
+
+    @property
+    def shown(self) -> dict[str, str | int | float]:
+        """What a certificate says of the contour."""
+        about = {name: getattr(self.plan, name) for name in ("scale", "angle", "width", "step", "count")}
+        return {"kind": "contour", "precision": self.plan.bits + 32, **about}
+
+    def stop_loss(self, k: arb) -> arb:
+        """Return a ball around E(K - T)_+."""
+        with at_precision(self.plan.bits + 32):
+            scale, angle, width, h = (
+                arb(x) for x in (self.plan.scale, self.plan.angle, self.plan.width, self.plan.step)
+            )
+            found = sum((((w * k).exp() * y).real for w, y in self.values[1:]), arb(0)) * 2
+            found += ((self.values[0][0] * k).exp() * self.values[0][1]).real
+            spread, height = self.n * self.summand.sigma() ** 2 / 2, scale * k
+
+            def largest(turn: arb, far: arb) -> arb:
+                rise = spread * turn * turn + height * (1 - turn.sin() * far)
+                return rise.exp() * arb(2).sqrt() / (scale * (1 - turn.sin()) ** arb(1.5))
+
+            inside = arb.pi() * (largest(angle - width, arb(1)) + largest(angle + width, arb(1)))
+            end = h * (self.plan.count - 1)
+            error = inside / (2 * arb.pi() * width / h).expm1() + 4 * largest(angle, end.cosh()) * (-end).exp()
+            ball = error.upper() * arb(0, 1)
+            return ((h * found + ball) / (2 * arb.pi())).max(arb(0))
+
+
+def line_of(summand: Summand, n: int, k: float, log_accuracy: float) -> Line | BentLine | None:
+    """Return what gives E(K - T)_+ for K up to k with the least work; None where all take too much."""
+    straight, bent = Plan.of(summand, n, k, log_accuracy), BentPlan.of(summand, n, k, log_accuracy)
+    work, work_bent = straight.work(summand, n), _BENT * bent.work(summand)
+    if min(work, work_bent) > _MOST_WORK:
+        return None
+    return Line.of(summand, n, straight) if work <= work_bent else BentLine.of(summand, n, bent)
 
 
 def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
@@ -541,8 +648,9 @@ def log_negative_moment(law: Lognormal, n: int, order: arb) -> arb:
         found = arb(0)
         for k in range(first, last):
             x = arb(h) * k
-            found += (order * x).exp() * law.phi(x.exp(), _MOMENT_BITS - 20 + n.bit_length()) ** n
+            phi = law.phi(acb(x.exp()), _MOMENT_BITS - 20 + n.bit_length()).real
+            found += (order * x).exp() * phi**n
         tails = beyond(last) + h * (order * h * first).exp() / (1 - (-order * h).exp())
-        whole = found * h + _from_zero_to(tails)
+        total = found * h + _from_zero_to(tails)
         error = 2 * (s * s * n * arb(height) ** 2 / 2).exp() / (2 * arb.pi() * height / h).expm1()
-        return (whole / (1 + error.upper() * arb(0, 1))).log() - order.gamma().log() + order * arb(n).log()
+        return (total / (1 + error.upper() * arb(0, 1))).log() - order.gamma().log() + order * arb(n).log()
