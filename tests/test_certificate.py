@@ -184,7 +184,6 @@ KINDS = {
 }  # fmt: skip
 DESCRIBED = {
     "a law of one's own": "triples",
-    "two attributes": "triples",
     "harmony": "triples",
 }
 
@@ -198,6 +197,19 @@ def test_default_answers_have_certificates(name):
     assert mechanism(data)["kind"] == DESCRIBED.get(name, mechanism(data)["kind"])
     tightened = replaced(data, "claim", "upper", to=str(number(data["claim"]["upper"]) * Fraction(9, 10)))
     assert status(tightened) == "invalid" or answer.quantity == "delta"
+
+
+def test_tables_of_many_inputs_are_certified_over_all_data_sets():
+    """Nine inputs: a common tilt, blankets, and for pairs that neither settles the plan of all data sets."""
+    answer = sa.epsilon(sa.joint([TERNARY] * 2), n=1000, delta="1e-6")
+    assert answer.method == "all_data_sets"
+    data = complete(answer)
+    kinds = [e["kind"] for e in evidence(data)]
+    assert {"all data sets", "common tilt"} <= set(kinds)
+    for i, kind in enumerate(kinds):
+        if kind != "common tilt":
+            left = [e for j, e in enumerate(evidence(data)) if j != i]
+            assert status(replaced(data, "above", "evidence", to=left)) == "invalid"
 
 
 @pytest.mark.slow

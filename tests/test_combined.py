@@ -234,6 +234,37 @@ def test_unequal_parts_are_merged_to_a_bounded_number_of_atoms(monkeypatch):
         found.certificate()
 
 
+TABLE = sa.FiniteMechanism([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/5", "1/4", "11/20"]])
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        sa.joint([sa.RandomizedResponse(k=4, eps0="1/2"), sa.RandomizedResponse(k=2, eps0=1)]),
+        sa.joint([sa.RandomizedResponse(k=3, eps0=1), TABLE], neighbours="one_attribute"),
+        sa.parallel([("1/3", sa.RandomizedResponse(k=4, eps0="1/2")), ("2/3", TABLE)]),
+        sa.poisson_subsample(TABLE, "1/10"),
+    ],
+    ids=repr,
+)
+def test_small_combinations_are_asked_as_their_tables(whole):
+    """Their blankets leave 4 to 28 percent; lower ends are data sets of the table."""
+    found = sa.epsilon(whole, n=10**4, delta="1e-6")
+    assert found.method == "all_data_sets"
+    assert found.upper < 1.002 * found.lower
+    assert found.upper < 0.97 * sa.epsilon(whole, n=10**4, delta="1e-6", method="blanket").upper
+    assert set(whole.listed.inputs) == set(whole.inputs)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_truth_of_a_sample_lies_inside(n):
+    rows = [[Fraction(str(p)) / 10 for p in row] + [Fraction(9, 10)] for row in TABLE.rows]
+    for E in (Fraction(21, 20), Fraction(11, 10)):
+        answer = sa.delta(sa.poisson_subsample(TABLE, "1/10"), n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        true = float(worst_true_divergence(rows, n, E)[0])
+        assert answer.lower * (1 - 1e-12) <= true <= answer.upper * (1 + 1e-12)
+
+
 def test_merging_needs_ratios_above_zero(coarse):
     revealing = [[Fraction(1, 2), Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 3), Fraction(5, 12)]]
     with pytest.raises(sa.errors.ArgumentError, match="ratio of 0"):

@@ -541,3 +541,11 @@ def test_what_names_no_input_or_one_twice_is_refused(ask, refusal):
     table = sa.FiniteMechanism({0: {"a": "2/3", "b": "1/3"}, 1: {"a": "1/3", "b": "2/3"}})
     with pytest.raises(refusal):
         ask(table)
+
+
+def test_tables_of_many_messages_are_bounded_over_all_data_sets_by_default():
+    rng = np.random.default_rng(1)
+    table = sa.FiniteMechanism(rng.dirichlet(np.full(200, 2.0), 6), normalise=True)
+    found = sa.epsilon(table, n=10**5, delta="1e-6")
+    assert found.method == "all_data_sets"
+    assert found.upper < 1.02 * found.lower

@@ -55,7 +55,11 @@ class ConstantMechanism(Mechanism):
     name = "silent"
     parameters = ()
     inputs = ("-",)
+    messages, rows = ("-",), ((sp.Integer(1),),)
     is_composed = first_input_stands_for_all = True
+
+    def message_bits(self) -> sp.Expr:
+        return sp.Integer(0)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         return ()
@@ -528,12 +532,12 @@ class Combined(Mechanism):
         choices = zip(found.inputs, product(*(t.inputs for t in tables)), strict=True)
         return found.near([(x, z) for (x, a), (z, b) in combinations(choices, 2) if self._are_compared(a, b)])
 
-    def _tables(self) -> list[FiniteMechanism]:
-        found: dict[Mechanism, FiniteMechanism] = {}
+    def _tables(self) -> list[FiniteMechanism | ConstantMechanism]:
+        found: dict[Mechanism, FiniteMechanism | ConstantMechanism] = {}
         for part in dict.fromkeys(self.parts):
-            if not isinstance(part, FiniteMechanism | Family | Combined):
+            if not isinstance(part, FiniteMechanism | ConstantMechanism | Family | Combined):
                 raise SupportMismatchError("table", Problem(f"{part!r} has no table"), "take a part that has one")
-            found[part] = part if isinstance(part, FiniteMechanism) else part.table()
+            found[part] = part if isinstance(part, FiniteMechanism | ConstantMechanism) else part.table()
         return [found[part] for part in self.parts]
 
 
