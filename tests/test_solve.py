@@ -59,6 +59,22 @@ def test_rough_estimates_are_tried_nearer():
     assert len(side.places) == 2
 
 
+@dataclass
+class Blurred(Falling):
+    """Ends that are nearer than what is missed, and smaller each time, prove nothing near the root."""
+
+    def trial(self, place):
+        self.places.append(place)
+        near = abs(place - self.root) < 1e-3
+        return Trial(None if near else place, -1e-3 * len(self.places), inf)
+
+
+@pytest.mark.parametrize("outward", [1, -1])
+def test_steps_grow_where_misses_say_nothing(outward):
+    place, _ = step_out(Blurred(TRUTH, outward))
+    assert 1e-3 <= abs(place - TRUTH) < 3e-3
+
+
 def test_where_nothing_is_proved_there_is_none():
     assert step_out(Falling(inf, 1)) is None
     assert step_out(Falling(1e-3, -1, noise=50.0)) is None

@@ -108,10 +108,15 @@ def step_out(side: Side[Proof]) -> tuple[float, Proof] | None:
                 if other.proof is not None:
                     return nearer, other.proof
             return place, found.proof
-        longer = 1.0 if missed is not None and found.miss < _CLOSING * missed[1] else _LONGER_STEP
+        closes = missed is not None and 0.0 < found.miss < _CLOSING * missed[1]
         missed = shift, found.miss
         miss = min(found.miss + side.error, _LARGEST_MISS)
-        shift = max(longer * shift, shift + _STEP_BEYOND * miss / slope, abs(root) * _LEAST_STEP, side.width / slope)
+        shift = max(
+            (1.0 if closes else _LONGER_STEP) * shift,
+            shift + _STEP_BEYOND * miss / slope,
+            abs(root) * _LEAST_STEP,
+            side.width / slope,
+        )
     return None
 
 
