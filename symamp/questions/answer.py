@@ -20,7 +20,9 @@ from symamp.certificates.users_who_differ import crowd_certificate
 from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
+from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.limits import EFFORTS
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import Real, printable_number
 from symamp.numbers.surroundings import undisturbed
@@ -372,10 +374,12 @@ class Answer(Bracket):
             return self._capped
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
-        needed = ""
-        if self.asked.effort != "thorough" and BOUNDS["interval"].unsupported_reason(self.question.subject) is None:
+        needed, subject, interval = "", self.question.subject, BOUNDS["interval"]
+        efforts = EFFORTS[self.asked.effort], EFFORTS["thorough"]
+        is_left = [interval.too_costly(subject, Level.of_float(0.0), self.n, patience) for patience in efforts]
+        if is_left == [True, False] and interval.unsupported_reason(subject) is None:
             needed = "; ask for effort='thorough'"
-        elif BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is not None:
+        elif BOUNDS["all_data_sets"].unsupported_reason(subject) is not None:
             needed = "; the one over all data sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 
