@@ -616,6 +616,9 @@ def test_false_claims_are_refused(name):
     ]
     for change in changes:
         assert changed(name, **change).status != "valid", change
+    far = [str(Fraction(nodes[0]) - 60), *nodes[1:-1], str(Fraction(nodes[-1]) + 60)]
+    verdict = changed(name, nodes=far)  # bounds on what is between them would be negative
+    assert (verdict.status, "too far apart" in verdict.reason) == ("invalid", name != "Laplace")
     others = {"laplace", "logistic"} - {mechanism["kind"]} if key == "eps0" else set()
     assert all(changed(name, kind=kind).status != "valid" for kind in others)
 

@@ -169,7 +169,9 @@ class _Stage:
     @cached_property
     def bent(self) -> list[arb]:
         """How much of its lesser end is left of what interpolates between two nodes."""
-        return [1 - wide**2 / 8 * self.noise.steep(wide) for wide in self.cells]
+        found = [1 - wide**2 / 8 * self.noise.steep(wide) for wide in self.cells]
+        self.check.require(all(x > 0 for x in found), f"{self.what}: nodes too far apart", "invalid")
+        return found
 
     def left_over(self, start: fmpq, end: fmpq) -> list[arb]:
         """Return what interpolation between messages, and between inputs, leaves on each cell of messages."""
