@@ -181,7 +181,12 @@ class NoiseInterval(PairBoundDefaults):
         with at_precision(BITS):
             everywhere = one_user(self.noise, level)
             parameters = None if found is None else raised_to_majorant(found.parameters)
-            if found is None or parameters is None or not self._least_log < found.log_value < 0.0:
+            if (
+                found is None
+                or parameters is None
+                or not self._least_log < found.log_value < 0.0
+                or _room(found, level, n) > max(1.0, -found.log_value)
+            ):
                 return Enclosure(arb(0), everywhere, "one user", BITS)
             boxes = _Boxes(grid_of(self.noise, cut), level, n, found, parameters, settings)
             upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
