@@ -375,9 +375,10 @@ class Answer(Bracket):
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
         needed, subject, interval = "", self.question.subject, BOUNDS["interval"]
-        efforts = EFFORTS[self.asked.effort], EFFORTS["thorough"]
-        is_left = [interval.too_costly(subject, Level.of_float(0.0), self.n, patience) for patience in efforts]
-        if is_left == [True, False] and interval.unsupported_reason(subject) is None:
+        efforts = (
+            (EFFORTS[self.asked.effort], EFFORTS["thorough"]) if interval.unsupported_reason(subject) is None else ()
+        )
+        if [interval.too_costly(subject, Level.of_float(0.0), self.n, x) for x in efforts] == [True, False]:
             needed = "; ask for effort='thorough'"
         elif BOUNDS["all_data_sets"].unsupported_reason(subject) is not None:
             needed = "; the one over all data sets needs a list of all inputs and messages"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound, PairGroupBound
@@ -9,9 +11,10 @@ from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
-from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden
+from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden, representatives
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
+from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
@@ -21,7 +24,7 @@ from symamp.sums.divergence import Settings
 _MOST_INPUTS, _MOST_LISTED = 64, 33
 """Up to so many inputs of a table a usual question takes seconds; the latter where they are listed for this bound."""
 _MOST_MESSAGES, _MOST_ENTRIES = 1000, 64**3
-"""Up to so many messages one evaluation takes seconds; and a usual question up to so many of all pairs together."""
+"""Up to so many messages one evaluation takes seconds; and a usual question up to so many of all pairs that differ."""
 _COMPOSED = 2.0
 """A combination of others takes more than the usual work."""
 _FEWEST = 8.0
@@ -73,8 +76,16 @@ def _share_of_usual(subject: Subject) -> float:
     most = _MOST_INPUTS if found is subject else _MOST_LISTED
     is_composed = subject.mechanism is not None and subject.mechanism.is_composed
     inputs, messages = len(mechanism.inputs), len(mechanism.numeric.messages)
-    shares = (inputs / most) ** 2, messages / _MOST_MESSAGES, inputs**2 * messages / _MOST_ENTRIES
-    return max(shares) * (_COMPOSED if is_composed else 1.0)
+    of_size, entries = max((inputs / most) ** 2, messages / _MOST_MESSAGES), inputs**2 * messages / _MOST_ENTRIES
+    if of_size <= 1.0 < entries:
+        entries *= _share_of_pairs(mechanism.numeric)
+    return max(of_size, entries) * (_COMPOSED if is_composed else 1.0)
+
+
+@lru_cache(maxsize=16)
+def _share_of_pairs(table: NumericTable) -> float:
+    """Return which part of the pairs of rows stand for all."""
+    return len(representatives(table, table.pairs)[0]) / max(len(table.pairs), 1)
 
 
 ALL_DATA_SETS = Bound(
