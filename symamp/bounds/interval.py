@@ -25,19 +25,21 @@ from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Floats, Level
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
+from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
+from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_rows, normal_bound
 from symamp.sums.all_data_sets.search import Found, Searches
 from symamp.sums.divergence import Enclosure, Settings
 
 SOURCE = "Theorem I (docs/proofs/interval.md)"
 # What is tuned. All grids, boxes and tilts give a bound; these trade time against width. Rules of thumb.
-_ROOM, _OF_MOMENTS = 2e-4, 4.5e-3
+_ROOM, _OF_MOMENTS, _OF_NORMAL = 2e-4, 4.5e-3, 1e-3
 """How far, relatively in epsilon, the bound may be above that of the pair of the ends, for what cells cost; and more,
-in log delta, for what moments do. The gap that is aimed at is room, too."""
+in log delta, for what moments do, and where the normal law serves. The gap that is aimed at is room, too."""
 _SHORTEST, _LONGEST, _STEP = 0.003, 0.125, 1.25
 """The least and the largest cell of compared inputs, as parts of the interval, and steps between."""
 _OF_CELL, _OF_REMAINDER = 0.4, 0.04
@@ -143,6 +145,11 @@ class NoiseInterval(PairBoundDefaults):
         is_useless = not grid.is_known or grid.decides_alone(n, level.rough_minus_one())
         return cut, None if is_useless else self.ends(cut).searches.found(level, n, limits)
 
+    def log_of_ends(self, cut: int, level: Level, n: int, found: Found, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound of the pair of the ends, by the normal law if it is less."""
+        own = self.ends(cut).log_estimate(level, n, settings.usual)
+        return min(own, found.log_value) if is_worth_asking(found.log_value, n) else found.log_value
+
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed."""
         return {"noise": self.noise}
@@ -166,7 +173,7 @@ class NoiseInterval(PairBoundDefaults):
         share = grid_of(self.noise, cut).lost * exp(min(-log_delta, 700.0)) if cut else 0.0
         if share >= 1.0:
             return inf
-        less = _OF_MOMENTS - log1p(-share)
+        less = _of_corners(log_delta, n) - log1p(-share)
         return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - less, settings.usual, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -188,7 +195,8 @@ class NoiseInterval(PairBoundDefaults):
                 or _room(found, level, n) > max(1.0, -found.log_value)
             ):
                 return Enclosure(arb(0), everywhere, "one user", BITS)
-            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, parameters, settings)
+            ends = self.log_of_ends(cut, level, n, found, settings)
+            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, ends, parameters, settings)
             upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
         return Enclosure(arb(0), upper, "boxes of pairs", BITS, evidence=evidence)
 
@@ -196,7 +204,12 @@ class NoiseInterval(PairBoundDefaults):
 def _room(found: Found, level: Level, n: int) -> float:
     """Return how far, in log delta, the bound may be above that of the pair of the ends."""
     minus_one = level.rough_minus_one()
-    return _OF_MOMENTS + _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
+    return _of_corners(found.log_value, n) + _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
+
+
+def _of_corners(log_value: float, n: int) -> float:
+    """Return how far, in log delta, the bound of a corner may be above that of the pair of the ends, for its ways."""
+    return _OF_NORMAL if is_worth_asking(log_value, n) else _OF_MOMENTS
 
 
 def one_user(noise: AdditiveNoise, level: Level) -> arb:
@@ -238,9 +251,9 @@ class _Boxes:
     """
 
     def __init__(
-        self, grid: Grid, level: Level, n: int, found: Found, parameters: Parameters, settings: Settings
+        self, grid: Grid, level: Level, n: int, found: Found, ends: float, parameters: Parameters, settings: Settings
     ) -> None:
-        self.grid, self.level, self.n, self.log_unit, self.limits = grid, level, n, found.log_value, settings.limits
+        self.grid, self.level, self.n, self.log_unit, self.limits = grid, level, n, ends, settings.limits
         self.parameters = parameters
         self.e = 1.0 + level.rough_minus_one()
         self.room = _room(found, level, n) + settings.gap
@@ -376,8 +389,12 @@ class _Boxes:
             work = len(open_) * classes.size * (3 + len(self.parameters.terms))
             self.limits.charge(TRIPLES.of(work))
             pairs = np.pad(p[order], ((0, 0), (0, 1))), np.pad(q[order], ((0, 0), (0, 1)))
-            better = bounds_by_moments(classes, pairs, e[order], self.n, self.parameters, aim, 64)
-            better = np.nan_to_num(better, nan=inf) * self.aim * slack
+            if is_worth_asking(self.log_unit, self.n):
+                every = moments_of_rows(classes, *pairs, e[order])
+                better = np.array([float_above(normal_bound(x, self.n)) for x in every]) * exp(-self.log_unit) * slack
+            else:
+                better = bounds_by_moments(classes, pairs, e[order], self.n, self.parameters, aim, 64)
+                better = np.nan_to_num(better, nan=inf) * self.aim * slack
             values[order] = np.minimum(values[order], better)
         found[i, j] = values
         return found
