@@ -22,7 +22,7 @@ from symamp.randomizers.catalogue import by_name
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term, best_inverse_scale
 from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
-from symamp.sums.all_data_sets.normal import moments_of_laws, normal_bound
+from symamp.sums.all_data_sets.normal import moments_of_laws, moments_of_rows, normal_bound
 from symamp.sums.all_data_sets.search import Searches
 from symamp.sums.divergence import enclose_divergence
 from symamp.verifier import verify
@@ -354,6 +354,22 @@ def test_mixtures_with_other_gains_are_covered_by_the_normal_law():
     listed = normal_bound(moments_of_laws(laws, gains), n)
     assert all(normal_bound(moments_of_laws([x], [y]), n) <= listed for x, y in zip(laws, gains, strict=True))
     assert normal_bound(moments_of_laws([both], [(gains[0] + gains[1]) / 2]), n) <= listed < 1e-3
+
+
+def test_moments_of_rows_in_doubles_are_above_those_in_balls():
+    rng = np.random.default_rng(3)
+    rows, e, n = rng.dirichlet(np.full(30, 0.5), 4), np.array([[1.0 + 2e-5], [1.0 + 1e-9]]), 10**9
+    first, second, classes = rows[:2], 0.9 * rows[:2] + 0.1 * rows[1::-1], 0.2 * rows + 0.8 * rows.mean(axis=0)
+    for p, q, x, found in zip(first, second, e, moments_of_rows(classes, first, second, e), strict=True):
+        g = [arb(a) - arb(x[0]) * arb(b) for a, b in zip(p, q, strict=True)]
+        laws = [
+            BallGparv(tuple(a / arb(m) for a, m in zip(g, row, strict=True)), tuple(map(arb, row)), arb(0), arb(0))
+            for row in classes
+        ]
+        exact = moments_of_laws(laws, [sum((y for y in g if y > 0), arb(0))])
+        assert found.mean.overlaps(exact.mean + arb(0, 1e-11)) and found.gain < exact.gain < found.most_gain
+        assert all(y < x < y * (1 + 1e-9) for x, y in zip(found[3:], exact[3:], strict=True))
+        assert normal_bound(exact, n) < normal_bound(found, n) < normal_bound(exact, n) * (1 + 1e-6)
 
 
 def test_certificates_by_the_normal_law():
