@@ -31,7 +31,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_rows, normal_bound
+from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_laws, moments_of_rows, normal_bound
 from symamp.sums.all_data_sets.search import Found, Searches
 from symamp.sums.divergence import Enclosure, Settings
 
@@ -145,10 +145,17 @@ class NoiseInterval(PairBoundDefaults):
         is_useless = not grid.is_known or grid.decides_alone(n, level.rough_minus_one())
         return cut, None if is_useless else self.ends(cut).searches.found(level, n, limits)
 
-    def log_of_ends(self, cut: int, level: Level, n: int, found: Found, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound of the pair of the ends, by the normal law if it is less."""
-        own = self.ends(cut).log_estimate(level, n, settings.usual)
-        return min(own, found.log_value) if is_worth_asking(found.log_value, n) else found.log_value
+    def of_ends(self, cut: int, level: Level, n: int, found: Found, settings: Settings) -> tuple[float, float]:
+        """Return estimates, in the logarithm, of the bound of the pair of the ends and of how far above all may be."""
+        minus_one, ends = level.rough_minus_one(), self.ends(cut)
+        room = _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
+        if not is_worth_asking(found.log_value, n):
+            return found.log_value, _OF_MOMENTS + room
+        with at_precision(BITS):
+            distinct, gains, _ = ends.searches.prepared(level, n, BITS)
+            normal = float(normal_bound(moments_of_laws(distinct, gains), n).log())
+        by_normal = normal + _OF_NORMAL < found.log_value + _OF_MOMENTS
+        return (normal, _OF_NORMAL + room) if by_normal else (found.log_value, _OF_MOMENTS + room)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed."""
@@ -161,7 +168,7 @@ class NoiseInterval(PairBoundDefaults):
         cut, found = self.found(level, n, settings.limits)
         if found is None or not found.log_value > self._least_log:
             return inf
-        own = self.ends(cut).log_estimate(level, n, settings.usual) + _room(found, level, n)
+        own = sum(self.of_ends(cut, level, n, found, settings))
         lost = grid_of(self.noise, cut).lost
         return float(np.logaddexp(own, log(lost))) if lost > 0.0 else own
 
@@ -173,8 +180,8 @@ class NoiseInterval(PairBoundDefaults):
         share = grid_of(self.noise, cut).lost * exp(min(-log_delta, 700.0)) if cut else 0.0
         if share >= 1.0:
             return inf
-        less = _of_corners(log_delta, n) - log1p(-share)
-        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - less, settings.usual, start)
+        room = _OF_NORMAL if is_worth_asking(log_delta, n) else _OF_MOMENTS
+        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - room + log1p(-share), settings.usual, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of every pair of inputs of the interval.
@@ -188,28 +195,14 @@ class NoiseInterval(PairBoundDefaults):
         with at_precision(BITS):
             everywhere = one_user(self.noise, level)
             parameters = None if found is None else raised_to_majorant(found.parameters)
-            if (
-                found is None
-                or parameters is None
-                or not self._least_log < found.log_value < 0.0
-                or _room(found, level, n) > max(1.0, -found.log_value)
-            ):
+            if found is None or parameters is None or not self._least_log < found.log_value < 0.0:
                 return Enclosure(arb(0), everywhere, "one user", BITS)
-            ends = self.log_of_ends(cut, level, n, found, settings)
-            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, ends, parameters, settings)
+            ends, room = self.of_ends(cut, level, n, found, settings)
+            if room > max(1.0, -ends):
+                return Enclosure(arb(0), everywhere, "one user", BITS)
+            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, (ends, room), parameters, settings)
             upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
         return Enclosure(arb(0), upper, "boxes of pairs", BITS, evidence=evidence)
-
-
-def _room(found: Found, level: Level, n: int) -> float:
-    """Return how far, in log delta, the bound may be above that of the pair of the ends."""
-    minus_one = level.rough_minus_one()
-    return _of_corners(found.log_value, n) + _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
-
-
-def _of_corners(log_value: float, n: int) -> float:
-    """Return how far, in log delta, the bound of a corner may be above that of the pair of the ends, for its ways."""
-    return _OF_NORMAL if is_worth_asking(log_value, n) else _OF_MOMENTS
 
 
 def one_user(noise: AdditiveNoise, level: Level) -> arb:
@@ -251,12 +244,20 @@ class _Boxes:
     """
 
     def __init__(
-        self, grid: Grid, level: Level, n: int, found: Found, ends: float, parameters: Parameters, settings: Settings
+        self,
+        grid: Grid,
+        level: Level,
+        n: int,
+        found: Found,
+        ends: tuple[float, float],
+        parameters: Parameters,
+        settings: Settings,
     ) -> None:
-        self.grid, self.level, self.n, self.log_unit, self.limits = grid, level, n, ends, settings.limits
-        self.parameters = parameters
+        self.grid, self.level, self.n, self.parameters, self.limits = grid, level, n, parameters, settings.limits
+        self.log_unit, room = ends
+        self.is_by_normal = self.log_unit != found.log_value
         self.e = 1.0 + level.rough_minus_one()
-        self.room = _room(found, level, n) + settings.gap
+        self.room = room + settings.gap
         self.aim = exp(self.room) + self._in_units(grid.lost)
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
@@ -389,7 +390,7 @@ class _Boxes:
             work = len(open_) * classes.size * (3 + len(self.parameters.terms))
             self.limits.charge(TRIPLES.of(work))
             pairs = np.pad(p[order], ((0, 0), (0, 1))), np.pad(q[order], ((0, 0), (0, 1)))
-            if is_worth_asking(self.log_unit, self.n):
+            if self.is_by_normal:
                 every = moments_of_rows(classes, *pairs, e[order])
                 better = np.array([float_above(normal_bound(x, self.n)) for x in every]) * exp(-self.log_unit) * slack
             else:
