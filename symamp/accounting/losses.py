@@ -90,8 +90,7 @@ class FloatProduct:
 
     def beyond(self, eps: float) -> Product:
         """Return the sum of all losses less eps."""
-        shift = FloatGparv(np.array([-eps]), np.ones(1), 0.0, -eps, 0.0)
-        return Product(tuple(Power(g, count) for g, count in (*self.losses, (shift, 1))))
+        return Product(tuple(Power(g, count) for g, count in self.losses), -eps)
 
 
 def _finite(pair: DominatingPair) -> FloatGparv:
