@@ -121,17 +121,17 @@ class NoiseInterval(PairBoundDefaults):
 
     @property
     def _least_log(self) -> float:
-        return _LEAST_WITHOUT_CUT if shape_of(self.noise).has_exponential_tail else _LEAST_LOG
+        return _LEAST_WITHOUT_CUT if shape_of(self.noise).is_whole else _LEAST_LOG
 
     def cut(self, log_delta: float) -> int:
         """Return where messages are cut for a divergence about this: log2 of a mass."""
-        if shape_of(self.noise).has_exponential_tail:
+        if shape_of(self.noise).is_whole:
             return 0
         return _BITS_OF_CUT * floor((min(max(log_delta, _LEAST_LOG), 0.0) / log(2.0) - _BITS_LOST) / _BITS_OF_CUT)
 
     def cut_at(self, level: Level, n: int) -> int:
         """Return the same for a level, by an estimate of the divergence where all others are at one end."""
-        return 0 if shape_of(self.noise).has_exponential_tail else self.cut(self._at_one_end(level, n))
+        return 0 if shape_of(self.noise).is_whole else self.cut(self._at_one_end(level, n))
 
     def _at_one_end(self, level: Level, n: int) -> float:
         """Return an estimate of the logarithm of the divergence of the ends where all others are at one of them."""
@@ -332,6 +332,8 @@ class _Boxes:
 
         ``wider`` is how much longer they may be than the room says.
         """
+        if self.grid.shape.places:
+            return self.grid.shape.places
         shortest, most = wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
         places, size = [0.0], shortest
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
@@ -473,14 +475,15 @@ def _no_smooth_noise(subject: Subject) -> str | None:
 
 NOISE = Hypothesis(
     "noise",
-    "Messages carry noise with a log-concave density, and inputs fill an interval.",
+    "Messages carry noise with a log-concave density, or Cauchy noise, and inputs fill an interval; or they carry "
+    "discrete Gaussian noise, and inputs are few integers.",
     every(_no_smooth_noise),
 )
 INTERVAL = Bound(
     "interval",
     ProofStatus.PROVED,
     SOURCE,
-    "all pairs of an interval of inputs and all data sets, for log-concave noise",
+    "all pairs of an interval of inputs and all data sets, for noise",
     "interval",
     (*SHUFFLED, NOISE),
     interval_bound,
