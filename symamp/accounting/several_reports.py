@@ -66,7 +66,8 @@ _LEAST_EXPONENT = -10_000
 class TogetherProof:
     """What proves an answer about reports that are shuffled together: where the upper end is from.
 
-    It is that of rounds, of one report among all messages, in so many steps, or of one round of other messages or users.
+    It is that of rounds, of one report among all messages, in so many steps, or of one round of messages
+    or users that tell no less.
     """
 
     above: object

@@ -79,7 +79,7 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
     if (taking := taking_part(part)) is not None:
         own = {"pair": known.pair(taking.base.pair), "others": known.others(taking.base.dataset)}
         return {"kind": "data set", **own} | _of_setting(taking, part, at, found, n, False)
-    pair = {"pair": known.pair(part.pair)}
+    pair: Data = {"pair": known.pair(part.pair)}
     if isinstance(part, CountedUsers):
         return {"kind": "histograms"} | pair | {"others": list(part.held)}
     if isinstance(part, FixedCounts):
@@ -87,8 +87,8 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
         held = [(x, c) for x, c in zip(part.inputs, part.counts, strict=True) if c] or [(part.inputs[0], 0)]
         others = [[known.inputs.index(x), int(c)] for x, c in held]
         return {"kind": "message counts"} | pair | {"others": others, "sum": _sum_plan(found.details.boxes[0].plan)}
-    others = {"others": known.others(cast(Reduction, part).dataset)}
-    return {"kind": "data set"} | pair | others | _evaluated(at, found, n, False)
+    others = known.others(cast(Reduction, part).dataset)
+    return {"kind": "data set", "others": others, **pair, **_evaluated(at, found, n, False)}
 
 
 def taking_part(part: PairBound) -> TakingPart | None:
@@ -123,7 +123,7 @@ def _of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n:
 
 
 def _evaluated(at: At, found: Any, n: int, up: bool) -> Data:
-    """Return an evaluation: where no sum of values is positive, what is seen alone, which is the limit if it is exact."""
+    """Return an evaluation: where no sum is positive, what is seen alone, which is the limit if it is exact."""
     if at is LIMIT or (not up and found.evaluator in ALONE and found.exact is not None):
         return {"evaluator": "limit", "plan": None}
     how = evaluation(found, n)
