@@ -51,7 +51,7 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
     if found.evaluator in ALONE:
         return None
     if (taking := taking_part(part)) is not None:
-        return {"kind": "blanket", "pair": known.pair(taking.base.pair)} | _of_setting(taking, part, at, found, n, True)
+        return {"kind": "blanket", "pair": known.pair(taking.base.pair)} | _of_setting(taking, part, at, found, n)
     pair = {"pair": known.pair(part.pair)}
     if is_triple(part):
         return {"kind": "blanket"} | pair | evaluation(found, n)
@@ -78,7 +78,7 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
     """Return a certified evaluation of a pair of data sets as data."""
     if (taking := taking_part(part)) is not None:
         own = {"pair": known.pair(taking.base.pair), "others": known.others(taking.base.dataset)}
-        return {"kind": "data set", **own} | _of_setting(taking, part, at, found, n, False)
+        return {"kind": "data set", **own} | _of_setting(taking, part, at, found, n)
     pair: Data = {"pair": known.pair(part.pair)}
     if isinstance(part, CountedUsers):
         return {"kind": "histograms"} | pair | {"others": list(part.held)}
@@ -88,7 +88,7 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
         others = [[known.inputs.index(x), int(c)] for x, c in held]
         return {"kind": "message counts"} | pair | {"others": others, "sum": _sum_plan(found.details.boxes[0].plan)}
     others = known.others(cast(Reduction, part).dataset)
-    return {"kind": "data set", "others": others, **pair, **_evaluated(at, found, n, False)}
+    return {"kind": "data set", "others": others, **pair, **_evaluated(at, found, n)}
 
 
 def taking_part(part: PairBound) -> TakingPart | None:
@@ -110,22 +110,22 @@ def participation(given: Participation, n: int) -> Data:
     }
 
 
-def _of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: int, up: bool) -> Data:
+def _of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: int) -> Data:
     """Return the order of the data sets of a removal, and the evaluation for each number of users."""
     order = {"order": taking.order} if taking.participation.removal else {}
     if not isinstance(part, OverNumbers):
-        return order | _evaluated(at, found, n, up)
+        return order | _evaluated(at, found, n)
     if at is LIMIT:
-        return order | {"each": [_evaluated(at, found, m, up) for _, m in part.over.numbers(n)]}
+        return order | {"each": [_evaluated(at, found, m) for _, m in part.over.numbers(n)]}
     assert at.level is not None
     each = part.each(at.level, n, Settings(gap=_GAP_OF_NUMBERS))
-    return order | {"each": [_evaluated(at, e, m, up) for _, m, e in each]}
+    return order | {"each": [_evaluated(at, e, m) for _, m, e in each]}
 
 
-def _evaluated(at: At, found: Any, n: int, up: bool) -> Data:
-    """Return an evaluation: where no sum is positive, what is seen alone, which is the limit if it is exact."""
-    if at is LIMIT or (not up and found.evaluator in ALONE and found.exact is not None):
-        return {"evaluator": "limit", "plan": None}
+def _evaluated(at: At, found: Any, n: int) -> Data:
+    """Return an evaluation: of one user her own message; where no sum of several is positive, what is seen alone."""
+    if at is LIMIT or (n == 1 and found.exact is not None):
+        return {"evaluator": "limit" if at is LIMIT else "exact", "plan": None}
     how = evaluation(found, n)
     return {"evaluator": "visible", "plan": None} if how["evaluator"] == ALONE[1] else how
 

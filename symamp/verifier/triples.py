@@ -59,7 +59,8 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     if at.setting.participation is not None:
         return _seen(at, at.setting.participation, found, data, up, what)
     _require_plain(data, what)
-    if _is_limit(at, data, up, what):
+    if at.eps == "inf":
+        check.require(not up and data["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit, below")
         return _limit(at, found)
     return _of_triple(at, found, data, up, what)
 
@@ -87,7 +88,8 @@ def _seen(at: At, taking: Participation, base: Triple, data: dict[str, Any], up:
     for (_, m), how in zip(numbers, plans, strict=True):
         if "each" in data:
             shaped(how, sums.shape(how), what)
-        if _is_limit(at, how, up, what):
+        if at.eps == "inf":
+            check.require(not up and how["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit", "invalid")
             values.append(taking.limit(check, triple, m, order))
         elif taking.poisson:
             values.append(_of_poisson(at, taking, triple, how, order, up, what))
@@ -125,14 +127,6 @@ def _of_triple(at: At, triple: Triple, how: dict[str, Any], up: bool, what: str,
     if up:
         return -larger(-value, -one)
     return larger(value, at.check.total(m * v for v, m in found.atoms) + found.visible)  # Jensen
-
-
-def _is_limit(at: At, how: dict[str, Any], up: bool, what: str) -> bool:
-    """Return whether evidence is the limit for large eps, which no divergence of these data sets is below."""
-    is_limit = bool(how["evaluator"] == LIMIT)
-    good = not up if is_limit else at.eps != "inf"
-    at.check.require(good, f"{what}: eps = inf is for evaluator limit, which is one below", "invalid")
-    return is_limit
 
 
 def _limit(at: At, triple: Triple) -> Number:
