@@ -182,7 +182,7 @@ def plan_command(
         return
     print_line(str(answer))
     if answer.monotone is None:
-        print_line(f"Monotonicity is not proved: only {answer.quantity} = {answer.safe:.10g} is certified.")
+        print_line(f"Monotonicity is not proved: only {answer.quantity} = {answer.safe!r} is certified.")
     else:
         others = {"eps0": "Every smaller eps0 is", "n": "Every larger n is", "rounds": "Fewer rounds are"}
         print_line(f"{others[answer.quantity]} also private: {answer.monotone}.")
