@@ -35,7 +35,7 @@ from symamp.sums.divergence import Settings
 
 NUMBER = "number"
 """The shape of an attribute that is a number in [0, 1]."""
-_SHAPE = f"a number of categories, {NUMBER!r}, or a list of families with eps0 free"
+_SHAPE = f"a number of categories, at least 2, {NUMBER!r}, or a list of families with eps0 free"
 _SCALES = (1.0, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.5)
 """What budgets of several attributes are multiplied with until all together are proved to be private."""
 _GAP, _DEAR_GAP = 1e-3, 3e-2
@@ -159,9 +159,13 @@ class Plan(ShownAsTable):
 
     def table(self) -> Table:
         """Return a table for rich."""
-        table = Table(*(Column(c, overflow="fold") for c in self.columns), title=self._title())
-        for row in self.rows():
-            table.add_row(*(cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)))
+        rows = [[cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)] for row in self.rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths[1] = 0  # names may be broken, numbers may not
+        columns = (Column(c, overflow="fold", min_width=w) for c, w in zip(self.columns, widths, strict=True))
+        table = Table(*columns, title=self._title(), padding=0)
+        for row in rows:
+            table.add_row(*row)
         return table
 
     def _title(self) -> str:

@@ -367,7 +367,7 @@ class Answer(Bracket):
         >>> import symamp as sa
         >>> joint = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
         >>> print(sa.delta(joint, n=10**6, eps="0.0008").gap_limited_by)
-        no data set found attains the bound blanket; all_data_sets, which is closer, needs a list of all inputs and messages
+        no data set found attains the bound blanket; all_data_sets needs a list of all inputs and messages
         """
         if self.question is None:
             return ""
@@ -392,7 +392,7 @@ class Answer(Bracket):
         if [interval.too_costly(subject, Level.of_float(0.0), self.n, x) for x in efforts] == [True, False]:
             needed = "; ask for effort='thorough'"
         elif BOUNDS["all_data_sets"].unsupported_reason(subject) is not None:
-            needed = "; all_data_sets, which is closer, needs a list of all inputs and messages"
+            needed = "; all_data_sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 
     @property

@@ -35,7 +35,7 @@ def verdict(data: Any) -> Verdict:
     known = data.get("format") if isinstance(data, dict) else None
     if known == "symamp-composed-certificate" or (known == FORMAT and data.get("version") in (1, 2, 3, 4)):
         raise Malformed(f"a certificate of before version {VERSION}, which is not read any more: write it anew")
-    said = f"has format {known!a:.40}, version {data.get('version')!a:.20}" if isinstance(data, dict) else "is no object"
+    said = f"has {known!a:.40}, version {data.get('version')!a:.20}" if isinstance(data, dict) else "is no object"
     is_known = known == FORMAT and data.get("version") == VERSION
     require(is_known, f"expected format {FORMAT!r}, version {VERSION}: the document {said}")
     sides: Sides = {side: data.get(side) for side in ("above", "below")}

@@ -21,7 +21,7 @@ _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOT
 
 def parsed(text: str) -> Any:
     """Return the data of a JSON text, which is within the limits; a refusal is raised otherwise."""
-    require(isinstance(text, str), f"give the text of a certificate, as json.dumps writes it, not a {type(text).__name__}")
+    require(isinstance(text, str), f"give a certificate as text, as json.dumps writes it, not as {type(text).__name__}")
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     require(size <= MOST_BYTES, f"too large: {size} bytes, more than {MOST_BYTES}")
     items = text.count(",") + text.count("[") + text.count("{") + 1
@@ -53,7 +53,7 @@ def _integer(text: str) -> int:
 
 
 def _refused(text: str) -> Any:
-    raise Malformed(f"{text[:40]} is no integer: write other numbers as text, such as "1/50"")
+    raise Malformed(f"{text[:40]} is no integer: write other numbers as text, such as '1/50'")
 
 
 def shaped(data: Any, shape: Any, what: str) -> None:
