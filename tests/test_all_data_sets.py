@@ -19,7 +19,7 @@ from symamp.decompositions.blanket import triple
 from symamp.errors import ArgumentError
 from symamp.laws.law import Atom, Law, Level
 from symamp.randomizers.catalogue import by_name
-from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets, normal_bound
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term, best_inverse_scale
 from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
 from symamp.sums.all_data_sets.search import Searches
@@ -307,6 +307,54 @@ def test_close_to_the_best_constant_data_set_at_any_number_of_users(n):
     upper = upper_of(enclose_all_data_sets(Searches(laws), level, n))
     lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
     assert lower < upper < 1.012 * lower
+
+
+def prepared(laws, level, n):
+    with flint.ctx.workprec(128):
+        found, gains, _ = Searches(laws).prepared(level, n, 128)
+        return [([*zip(g.values, g.masses, strict=True)], g.null_mass) for g in found], gains
+
+
+@pytest.mark.parametrize(("t", "E", "n"), [(2, 1.0, 400), (2, 1.03, 400), (5, 1.05, 300)])
+def test_the_normal_law_is_above_all_compositions(t, E, n):
+    laws, gains = prepared(laws_of(binary(t), (0, 1)), level_of(Fraction(E)), n)
+    with flint.ctx.workprec(128):
+        found = float(normal_bound(laws, gains, n))
+    assert found >= binary_maximum(t, E, n)
+
+
+@pytest.mark.parametrize(
+    "table", [ROWS, [[Fraction(k, 20) for k in row] for row in ((10, 9, 1), (6, 6, 8), (1, 13, 6))]]
+)
+def test_the_normal_law_is_near_to_a_data_set_of_very_many_users(table):
+    """At n = 10^9 the error is some thousandths of the divergence; whatever the level, data sets are not above."""
+    laws, n = laws_of(table, (0, 2)), 10**9
+    for eps, most in ((0.0, 1.001), (2e-5, 1.002), (1e-4, 1.2)):
+        level = Level.of_float(eps)
+        with flint.ctx.workprec(128):
+            found = float(normal_bound(*prepared(laws, level, n), n))
+        lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
+        assert lower < found < most * lower
+
+
+def test_mixtures_with_other_gains_are_covered_by_the_normal_law():
+    """Two laws of one mean whose mixture is admissible, as cells of shares of a group have them."""
+    atoms = [[(arb(3), arb(0.1)), (arb(-1), arb(0.2))], [(arb(1), arb(0.2)), (arb(-0.5), arb(0.2))]]
+    laws = [(x, 1 - sum((m for _, m in x), arb(0))) for x in atoms]
+    n = 10**6
+    both = ([(v, m / 2) for x in atoms for v, m in x], (laws[0][1] + laws[1][1]) / 2)
+    gains = [sum((v * m for v, m in x if v > 0), arb(0)) for x in atoms]
+    listed, mixture = normal_bound(laws, gains, n), normal_bound([both], [(gains[0] + gains[1]) / 2], n)
+    assert all(normal_bound([law], [gain], n) <= listed for law, gain in zip(laws, gains, strict=True))
+    assert mixture <= listed
+
+
+def test_certificates_by_the_normal_law():
+    found = sa.epsilon(by_name("d-bit-flip")(k=32, d=4, eps0=1), n=10**9, delta="1e-6")
+    data = found.certificate()
+    assert not any(e["plan"]["terms"] for e in data["above"]["evidence"] if e["kind"] == "all data sets")
+    assert verify(json.dumps(data)).status == "valid"
+    assert found.upper < 1.002 * found.lower
 
 
 def test_two_classes_that_are_nearly_as_bad_with_few_positive_messages():

@@ -2,7 +2,8 @@
 
 Run: python docs/findings/beyond_the_blanket.py (finished cells are kept in beyond_the_blanket.csv and never computed
 again, so it can be stopped at any time). ``--cells REGEX`` computes those whose name matches, such as
-"krr .* n=1000 "; ``--no-cells`` only writes the tables and the plot of the finding from what is finished.
+"krr .* n=1000 "; ``--apart`` computes those whose ends are apart anew, ``--effort thorough`` with more work, and keeps
+what is nearer; ``--no-cells`` only writes the tables and the plot of the finding from what is finished.
 """
 
 import argparse
@@ -25,7 +26,7 @@ HERE = Path(__file__).parent
 TABLE, PAGE, PLOT = (HERE / f"beyond_the_blanket.{end}" for end in ("csv", "md", "svg"))
 BUDGETS, USERS, DELTAS = ("1/2", "1", "2", "4", "8"), (10**4, 10**3, 10**6, 10**9), ("1e-6", "1e-12")
 FIELDS = ("mechanism", "sizes", "eps0", "n", "delta", "blanket", "envelope", "all_data_sets", "two_messages")
-FIELDS += ("upper", "method", "lower", "data_set", "seconds")
+FIELDS += ("upper", "method", "lower", "data_set", "seconds", "effort")
 METHODS = FIELDS[5:9]
 GAP, MOST_SECONDS = 1e-5, 120
 NOISE = (
@@ -111,16 +112,16 @@ def at_most(seconds):
         signal.alarm(0)
 
 
-def computed(cell):
-    """The row of a cell: the default answer, and the blanket, or all methods for a table of reference values.
+def computed(cell, effort="default"):
+    """The row of a cell: the answer, and the blanket, or all methods for a table of reference values.
 
-    A bound is empty where the analysis does not apply, or takes too long. ``seconds`` are those of the default answer.
+    A bound is empty where the analysis does not apply, or takes too long. ``seconds`` are those of the answer.
     """
     mechanism, found = cell.mechanism, {}
     is_printed = cell.key in {c.key for group in PRINTED.values() for c in as_cells(group)}
     started = time.process_time()
     with at_most(MOST_SECONDS):
-        best = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, gap=GAP)
+        best = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, gap=GAP, effort=effort)
     seconds = time.process_time() - started
     for method in METHODS if is_printed else METHODS[:1]:
         names = (method, "worst_pair") if method == "blanket" else (method,)  # of noise it is that of the worst pair
@@ -131,7 +132,7 @@ def computed(cell):
     least = min([(best.upper, best.method), *((x, m) for m, x in found.items())])
     bounds = [f"{found[m]:.6g}" if m in found else "" for m in METHODS]
     lower = [f"{least[0]:.6g}", least[1], f"{best.lower:.6g}", str(best.dataset or "")]
-    return [*cell.key, *bounds, *lower, f"{seconds:.2f}"]
+    return [*cell.key, *bounds, *lower, f"{seconds:.2f}", effort]
 
 
 def finished():
@@ -141,22 +142,33 @@ def finished():
         return {tuple(row[name] for name in FIELDS[:5]): row for row in csv.DictReader(file)}
 
 
-def run(pattern):
+def run(pattern, effort="default", again=False):
     done = finished()
-    todo = [c for c in dict.fromkeys(cells()) if c.key not in done and re.search(pattern, str(c))]
-    with TABLE.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not done:
-            writer.writerow(FIELDS)
-        for i, cell in enumerate(todo):
-            try:
-                row = computed(cell)
-            except (SymampError, TimeoutError) as error:
-                print(f"{i + 1}/{len(todo)} {cell}: {error!r}", flush=True)
-                continue
-            writer.writerow(row)
-            file.flush()
-            print(f"{i + 1}/{len(todo)} {cell}: {' '.join(row[5:])}", flush=True)
+    todo = [c for c in dict.fromkeys(cells()) if re.search(pattern, str(c))]
+    todo = [c for c in todo if (again and is_apart(done[c.key]) if c.key in done else not again)]
+    for i, cell in enumerate(todo):
+        try:
+            row = computed(cell, effort)
+        except (SymampError, TimeoutError) as error:
+            print(f"{i + 1}/{len(todo)} {cell}: {error!r}", flush=True)
+            continue
+        print(f"{i + 1}/{len(todo)} {cell}: {' '.join(row[5:])}", flush=True)
+        new, old = dict(zip(FIELDS, row, strict=True)), done.get(cell.key)
+        if old is None or ratio(new) < ratio(old):
+            done[cell.key] = new
+            store(done)
+
+
+def is_apart(row):
+    """Whether the ends are further apart than half a per cent, or than the goal."""
+    return not (ratio(row) or inf) <= min(goal(row) or SHARE, SHARE)
+
+
+def store(rows):
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, restval="default", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for _, row in sorted(rows.items(), key=lambda row: in_order(*row[0])))
 
 
 # ------------------------------------------------------------------------------------------------------ exact instances
@@ -327,11 +339,7 @@ def in_order(slug, sizes, eps0, n, delta):
 
 
 def write(rows):
-    rows = dict(sorted(rows.items(), key=lambda row: in_order(*row[0])))
-    with TABLE.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows.values())
+    store(rows)
     text = PAGE.read_text(encoding="utf-8")
     tables = {
         "summary": summary(rows),
@@ -371,11 +379,13 @@ def plot(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", default="", help="regular expression of the cells to compute")
+    parser.add_argument("--apart", action="store_true", help="those that are finished and apart, anew")
+    parser.add_argument("--effort", default="default", help="how long searches may go on")
     parser.add_argument("--no-cells", action="store_true", help="only write the tables and the plot")
     options = parser.parse_args()
     exact_instances()
     if not options.no_cells:
-        run(options.cells)
+        run(options.cells, options.effort, options.apart)
     write(finished())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from flint import acb, acb_series, arb, arb_mat, arb_series
@@ -21,9 +22,50 @@ def bound(check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str,
     """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
 
     ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
-    (docs/proofs/generic_all_data_sets.md).
+    (docs/proofs/generic_all_data_sets.md). A plan without terms asks for the normal law.
     """
+    if not plan["terms"]:
+        return normal(check, laws, gains, n, what)
     return _AllDataSets(check, laws, gains, n, plan, what).bound()
+
+
+def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> arb:
+    """Return the bound by the normal law ("Very many users"), with the largest moments of all classes."""
+    check.require(n > 2, f"{what}: too few users for the normal law", "invalid")
+    check.spend(16 * sum(len(atoms) + 1 for atoms, _ in laws), hard=True)
+    m, most = n - 2, _ZERO
+    means = [sum((p * z for z, p in atoms), _ZERO) for atoms, _ in laws]
+    mean = means[0]
+    for x in means[1:]:
+        mean = mean.union(x)
+    up, down, both, variance, skew, size = [_ZERO] * 6
+    for atoms, null in laws:
+        plus, minus = (sum((p * z * z for z, p in atoms if s * z > 0), _ZERO) for s in (1, -1))
+        centred = [(abs(z - mean), p) for z, p in [*atoms, (_ZERO, null)]]
+        own, cubes = (sum((prod([z] * k, start=p) for z, p in centred), _ZERO) for k in (2, 3))
+        up, down, both = up.max(plus), down.max(minus), both.max(plus + minus)
+        variance, skew = variance.max(own), skew.max(cubes / own)
+        most, size = most.max(_largest([z for z, _ in atoms])), size.max(_largest([abs(z) for z, _ in atoms]))
+        check.require(all(z > 0 or z < 0 for z, _ in atoms), f"{what}: a value that may be 0", "invalid")
+    gain, log_rare = -_largest([-x for x in gains]), -2 * arb(n).log() - 8
+    loss, deviation, shift = gain - mean, (m * variance).sqrt(), m * mean
+    least, fourth = _ONE, _ZERO
+    for centre, square in ((gain, up), (loss, down)):
+        share = 1 - (-2 * square * log_rare / m).sqrt() / centre
+        check.require(share > 0, f"{what}: too few users for the normal law", "invalid")
+        least, fourth = least * share, fourth + (3 * square**2 + square * size**2 / m).sqrt() / (m * centre**2)
+
+    def below(x: arb) -> arb:
+        return (-x / arb(2).sqrt()).erfc() / 2
+
+    def excess(x: arb) -> arb:
+        y = x / deviation
+        return x * below(y) + deviation * (-y * y / 2).exp() / (2 * arb.pi()).sqrt() + skew / 2
+
+    chance = (excess(shift - mean + 2 * most + deviation / 2) / (deviation / 2)).min(_ONE)
+    value = excess(shift) + up / gain * below((shift + most) / deviation)
+    value += (both * down).sqrt() / loss * chance + 3 * fourth * (deviation + most) / (2 * least)
+    return (n - 1) * value / arb(m) ** 2 + 2 * n * _largest(gains) * log_rare.exp()
 
 
 class _AllDataSets:
