@@ -275,7 +275,9 @@ def _show(result: Sweep, csv: Path | None, plot: Path | None, as_json: bool) -> 
     if as_json:
         print_json(result.to_dict())
         return
-    for name, eps0, n, given, low, high, *_, by in result.rows():
+    row: Any
+    for row in result.rows():
+        name, eps0, n, given, low, high, *_, by = row
         local = "" if eps0 is None else f"eps0 = {eps0}, "
         at = f"{name}, {local}n = {n:,}, {result.columns[3]} = {given}"
         ends = f"[{decimal_end(low, 10, down=True)}, {decimal_end(high, 10, down=False)}]"
