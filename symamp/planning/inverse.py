@@ -24,9 +24,9 @@ from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError, Problem, checked_call, shown
 from symamp.formulas.order import sign
+from symamp.numbers.doubles import root_between
 from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
-from symamp.numbers.optional import brentq
 from symamp.numbers.reading import LARGEST_N, Count, Real, exact_number, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
@@ -931,4 +931,4 @@ def _between(
     """Return the logarithm of a root between two of which the values are known, one of either sign."""
     known = dict((start, end))
     at = cache(lambda z: known[z] if z in known else miss(exp(z)))
-    return brentq(at, *sorted(known), xtol=accuracy, rtol=1e-12)
+    return root_between(at, *sorted(known), xtol=accuracy, rtol=1e-12)
