@@ -15,7 +15,7 @@ from flint import arb
 from symamp.accounting.curves import DominatingPair
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, total
-from symamp.numbers.optional import brentq, log_ndtr
+from symamp.numbers.doubles import log_ndtr, root_between
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query
@@ -55,7 +55,7 @@ def gaussian_epsilon(mu: float, log_delta: float) -> float:
     if gaussian_log_delta(mu, 0.0) <= log_delta:
         return 0.0
     high = mu * mu / 2.0 + mu * sqrt(-2.0 * log_delta)
-    return brentq(lambda eps: max(gaussian_log_delta(mu, eps), -1e300) - log_delta, 0.0, high, rtol=1e-13)
+    return root_between(lambda eps: max(gaussian_log_delta(mu, eps), -1e300) - log_delta, 0.0, high, rtol=1e-13)
 
 
 # -- The loss of all rounds in floats: the transform of a product of pairs, and the plan of a certified evaluation
@@ -90,8 +90,7 @@ class FloatProduct:
 
     def beyond(self, eps: float) -> Product:
         """Return the sum of all losses less eps."""
-        shift = FloatGparv(np.array([-eps]), np.ones(1), 0.0, -eps, 0.0)
-        return Product(tuple(Power(g, count) for g, count in (*self.losses, (shift, 1))))
+        return Product(tuple(Power(g, count) for g, count in self.losses), -eps)
 
 
 def _finite(pair: DominatingPair) -> FloatGparv:

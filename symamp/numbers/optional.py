@@ -39,32 +39,11 @@ def betaincinv(a: Any, b: Any, p: Any) -> Any:
     return found(a, b, p)
 
 
-def brentq(function: Callable[[float], float], low: float, high: float, **accuracy: Any) -> float:
-    """Return a root of a function that changes its sign between ``low`` and ``high``."""
-    from scipy.optimize import brentq as found
-
-    return float(found(function, low, high, **accuracy))
-
-
-def erfcx(x: Any) -> Any:
-    """Return e^(x^2) erfc(x)."""
-    from scipy.special import erfcx as found
-
-    return found(x)
-
-
 def lambertw(x: Any) -> Any:
     """Return the principal branch of Lambert's function."""
     from scipy.special import lambertw as found
 
     return found(x)
-
-
-def log_ndtr(x: float) -> float:
-    """Return the logarithm of the standard normal distribution function."""
-    from scipy.special import log_ndtr as found
-
-    return float(found(x))
 
 
 def ndtr(x: Any) -> Any:
@@ -79,13 +58,6 @@ def ndtri(p: Any) -> Any:
     from scipy.special import ndtri as found
 
     return found(p)
-
-
-def linprog(*arguments: Any, **options: Any) -> Any:
-    """Return SciPy's solution of a linear program."""
-    from scipy.optimize import linprog as found
-
-    return found(*arguments, **options)
 
 
 def minimize_scalar(function: Callable[[float], float], **options: Any) -> Any:

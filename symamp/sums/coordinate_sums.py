@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb
 
 from symamp.laws.law import Floats, Level, Number
-from symamp.numbers.optional import brentq
+from symamp.numbers.doubles import root_between
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.binomial_tails import coefficient
 
@@ -176,7 +176,9 @@ def proved_epsilon(
         target = float(delta.log())
     if not log_value(0.0) > target:
         return 0.0
-    root = most if log_value(most) > target else brentq(lambda eps: log_value(eps) - target, 0.0, most, rtol=1e-13)
+    root = (
+        most if log_value(most) > target else root_between(lambda eps: log_value(eps) - target, 0.0, most, rtol=1e-13)
+    )
     for nearer in _NEARER:
         eps = root * (1.0 - nearer)
         with at_precision(BITS):

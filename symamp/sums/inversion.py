@@ -10,8 +10,8 @@ import numpy as np
 from flint import arb, fmpq
 
 from symamp.laws.law import FloatGparv, Law, Level, quick_gparv, total
+from symamp.numbers.doubles import root_between
 from symamp.numbers.dyadic import float_above
-from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings, estimate_log_divergence
 from symamp.sums.kernels.tilted import Power, gaussian_estimate, saddle_tilt
@@ -195,7 +195,7 @@ def _bracketed(curve: _Falling, accuracy: float = _ACCURACY) -> float:
             return inf
         low, high = high, 2.0 * high
     # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
-    return brentq(curve.bent, low, high, xtol=1e-18 * high, rtol=max(accuracy, _LEAST_ACCURACY), disp=False)
+    return root_between(curve.bent, low, high, xtol=1e-18 * high, rtol=max(accuracy, _LEAST_ACCURACY))
 
 
 def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float, accuracy: float) -> float:
@@ -282,7 +282,7 @@ def falling_root(
         found = miss(eps)
         return 0.0 if abs(found) <= tolerance else found
 
-    return brentq(coarse, low, high, rtol=max(_ACCURACY, _SHARE_OF_TOLERANCE * tolerance))
+    return root_between(coarse, low, high, rtol=max(_ACCURACY, _SHARE_OF_TOLERANCE * tolerance))
 
 
 def log_of(delta: fmpq) -> float:

@@ -19,8 +19,8 @@ from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Floats, Level
+from symamp.numbers.doubles import log_ndtr, root_between
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.optional import brentq, log_ndtr
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
@@ -168,7 +168,7 @@ class OneEpoch(DirectedRound):
                 return 0.0
             high, farther = low, farther * farther
             low = low * farther if low > _LEAST_GUESS * farther else 0.0
-        return brentq(miss, low, high, xtol=1e-300, rtol=1e-14)
+        return root_between(miss, low, high, xtol=1e-300, rtol=1e-14)
 
     def is_sharp(self, eps: float, log_least: float) -> bool:
         """Return whether enclosures are so close, and quick, that a root is sought with them."""
@@ -468,7 +468,7 @@ class Allocation(OneEpoch):
             high *= 1.5
         if not self.rough_log(high) <= log_delta < self.rough_log(0.0):
             return high
-        return float(brentq(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
+        return float(root_between(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
 
     def rough_log(self, eps: float) -> float:
         """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""

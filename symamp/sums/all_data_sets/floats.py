@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.laws.law import BallGparv, Floats
+from symamp.numbers.doubles import erfcx
 from symamp.numbers.limits import TERM, Limits
-from symamp.numbers.optional import erfcx
 from symamp.sums.kernels.tilted import exp_minus_linear, turned
 
 # --- The parameters of one evaluation of the bound over all data sets: plain doubles, from which it can be recomputed

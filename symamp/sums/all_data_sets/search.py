@@ -11,7 +11,7 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, Floats, Law, Level
 from symamp.numbers.limits import LINES, PROGRAM, SADDLES, Limits
-from symamp.numbers.optional import linprog
+from symamp.numbers.linear_programme import maximum
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import (
     FEW_POSITIVE,
@@ -260,17 +260,23 @@ def _majorant(
         # Solvers fail where costs differ by too many powers of ten: what is negligible need not be less than that.
         scaled = np.exp(np.maximum(cost[usable] - whole, -_COST_RANGE)).T
         bads = np.exp(np.clip(log_bads - whole, -_COST_RANGE, _COST_RANGE))
-        rows = np.block([[-columns[:, usable], np.zeros((len(x), 1))], [scaled, -np.ones((len(bads), 1))]])
-        ends = np.concatenate([-np.ones(len(x)), -bads])
-        solution = linprog(np.append(np.zeros(len(usable)), 1.0), A_ub=rows, b_ub=ends, method="highs")
-        if solution.status != 0:
+        # The dual: the largest sum of what points of the grid and classes are worth, classes together at most 1. Those
+        # of the largest bad part stand for the rest of 1, so that 0 is admitted.
+        first = int(bads.argmax())
+        rows = np.block([[columns[:, usable].T, (scaled[first] - scaled).T], [np.ones(len(x) + len(bads))]])
+        rows[-1, : len(x)] = 0.0
+        found = maximum(np.append(np.ones(len(x)), bads - bads[first]), rows, np.append(scaled[first], 1.0))
+        if found is None:
             return None
+        worth, best, value = found
+        binding = worth[len(x) :]
+        binding[first] += 1.0 - binding.sum()
         weights[:] = 0.0
-        weights[usable] = np.maximum(solution.x[:-1], 0.0)
-        before, whole = whole, whole + log(max(float(solution.fun), 1e-300))
+        weights[usable] = np.maximum(best[:-1], 0.0)
+        before, whole = whole, whole + log(max(value + float(bads[first]), 1e-300))
         if whole > before - 0.5 * _COST_RANGE:
             break
-    return weights * np.exp(units), -solution.ineqlin.marginals[len(x) :]
+    return weights * np.exp(units), binding
 
 
 # ------------ Parameters of the bound over all data sets that are taken over, from a level near by or from another pair

@@ -7,7 +7,7 @@ from math import pi, sqrt
 import numpy as np
 
 from symamp.laws.law import Floats
-from symamp.numbers.optional import erfcx
+from symamp.numbers.doubles import erfcx
 from symamp.numbers.systems import Number, NumberSystem
 from symamp.sums.kernels.kernel import TwoSided
 

@@ -19,7 +19,8 @@ from flint import acb, acb_mat, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number
-from symamp.numbers.optional import lambertw, log_ndtr
+from symamp.numbers.doubles import log_ndtr
+from symamp.numbers.optional import lambertw
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import power
 
