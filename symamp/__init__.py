@@ -4,6 +4,7 @@
 """
 
 import ast
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -23,7 +24,7 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     home = _HOMES[name]
     found = import_module(f"{home}.{name}") if home == __name__ else getattr(import_module(home), name)
     globals()[name] = found

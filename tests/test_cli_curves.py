@@ -54,7 +54,7 @@ def test_a_sweep_from_a_file_goes_on_from_its_points(tmp_path):
 def test_plans():
     users = run("plan", "krr", "--k", "10", "--eps0", "1", "--eps", "0.01", "--delta", "1e-8").output
     assert users.startswith("least n in [")
-    assert "removing a user" in users
+    assert "report of one more user" in users
     budget = json.loads(
         run("plan", "krr", "--k", "10", "--n", "1e6", "--eps", "0.01", "--delta", "1e-8", "--json").output
     )

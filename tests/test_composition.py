@@ -569,5 +569,8 @@ def test_a_wide_bracket_of_one_round_says_so():
     assert wide.gap_limited_by in wide.caution
     assert sa.epsilon(noise, n=10**4, delta="1e-6", method=wide.method).caution == ""
     assert sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=10**4, delta="1e-6").caution == ""
+    below_doubles = sa.delta(sa.RandomizedResponse(k=10, eps0=1), n=10**5, eps="0.7")
+    assert below_doubles.lower == 0.0
+    assert below_doubles.caution == ""
     named = sa.FiniteMechanism([["1/5", "4/5", 0], [0, "4/5", "1/5"]])
     assert "no eps is enough" in str(sa.epsilon(named, n=10, delta="1e-6"))

@@ -134,6 +134,13 @@ def test_certificates_claim_both_ends():
     assert F(data["claim"]["upper"]) >= coordinates.delta(chances, 4, F("1.222"))
 
 
+@pytest.mark.parametrize(("p", "q", "n", "eps"), [("29/50", "3/10", 3, 0), ("3/4", "1/4", 4, "log(4)")])
+def test_ends_that_are_attained_have_certificates(p, q, n, eps):
+    """Balls cannot tell that a number is at least itself."""
+    found = sa.profile(sa.UnaryEncoding(p=p, q=q, D=2), n=n, view="coordinates").delta(eps, gap=0.1)
+    assert verify(json.dumps(found.certificate())).status == "valid"
+
+
 def refused(data):
     return verify(json.dumps(data)).status != "valid"
 

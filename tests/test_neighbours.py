@@ -220,7 +220,7 @@ def test_what_is_refused():
         sa.epsilon(words, n=10, delta="1e-2", neighbours=1)
     with pytest.raises(UnknownInputError, match="neighbours"):
         words.near([("x0", "x7")])
-    with pytest.raises(SupportMismatchError, match="no metric"):
+    with pytest.raises(SupportMismatchError, match="no distance"):
         sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=10, delta="1e-2", neighbours=1)
     for noise in (sa.Laplace(eps0=1), sa.PlanarLaplace(eps0=1)):
         with pytest.raises(ArgumentError, match="at most 1"):

@@ -154,6 +154,15 @@ def test_noise_of_a_large_budget(who):
     assert (0.3 if "arrivals" not in who else 0) <= answer.lower <= answer.upper <= 1
 
 
+@pytest.mark.parametrize("who", [{"victim_drops": True}, {"dropout": "4/5", "leaks": "1/3"}, {"leaks": 1}])
+def test_reports_that_nobody_hides(who):
+    """Others never send what the victim does, or what they send hides nothing: that she is there is seen."""
+    table = sa.FiniteMechanism([[1, 0], [0, 1]])
+    for n in (1, 10**9):
+        found = asked(n, "1/5", table, None, **POISSON, **REMOVAL, **who)
+        assert found.lower == found.upper == 1
+
+
 def test_who_takes_part_composes_with_what_is_there():
     lost = sa.participation(dropout="1/5", leaks="1/100")
     joint = sa.delta(sa.joint([TEN, TEN]), n=1000, eps="0.05", participation=lost)

@@ -144,7 +144,7 @@ def test_shapes_have_candidates():
     found = [repr(f) for f in candidates_for("x", 16).values()]
     assert len(found) == 4
     assert any("D=16" in text for text in found)
-    assert "OneBitMean(eps0=eps0)" in candidates_for("x", "number")
+    assert "OneBitMean" in candidates_for("x", "number")
     assert len(candidates_for("x", 2)) == 3
 
 

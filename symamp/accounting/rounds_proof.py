@@ -12,7 +12,7 @@ from symamp.accounting.pairs import RoundCurve
 from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at
 from symamp.certificates.rounds import Curve, Sums, certificate
 from symamp.certificates.rounds import Rounds as OfRounds
-from symamp.certificates.text import expression_text, fraction_text
+from symamp.certificates.text import expression_text, fraction_text, outward
 from symamp.data_sets.search import Repeated
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
@@ -120,8 +120,9 @@ class RoundsProof:
             c.data_set is None or _is_listed(c.data_set[0]) for c in self.below.curves
         )
         low = least.fraction * (1 - SLACK) if listed and least.exponent is not None else None
-        low = low if sums is None else least.fraction
+        low = low if sums is None else outward(least, up=False)
         high = most.fraction * (1 + SLACK) if self.above is not None and most.exponent is not None else None
+        high = None if high is not None and not is_epsilon and high >= 1 else high
         claim = {
             "quantity": asked.quantity,
             "delta" if is_epsilon else "eps": (fraction_text if is_epsilon else expression_text)(asked.given),

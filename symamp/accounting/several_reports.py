@@ -66,7 +66,8 @@ _LEAST_EXPONENT = -10_000
 class TogetherProof:
     """What proves an answer about reports that are shuffled together: where the upper end is from.
 
-    It is that of rounds, or of one report among all messages, in so many steps.
+    It is that of rounds, of one report among all messages, in so many steps, or of one round of messages
+    or users that tell no less.
     """
 
     above: object
@@ -80,7 +81,7 @@ class TogetherProof:
         return f"above: {self.by}; below: {self.below}"
 
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
-        """Return the certificate of rounds or of steps, for the upper end alone.
+        """Return the certificate of what the upper end is from, for that end alone.
 
         Raises ArgumentError where that is from elsewhere, PrecisionError if the verifier does not accept it.
         """
@@ -91,7 +92,8 @@ class TogetherProof:
             else:
                 given, high = {"eps": At.of(asked.given).text}, most.fraction * (1 + SLACK)
             data["claim"] = {"quantity": asked.quantity, **given, "lower": "0", "upper": fraction_text(high)}
-            data["settings"][0]["reports"] = self.steps
+            data["settings"][0] |= {"reports": self.steps} if self.steps > 1 else {}
+            data["supposed"].append(f"All reports together tell no more than {self.by}.")
             verdict = verify(json.dumps(data))
             if verdict.status != "valid":
                 told = Problem(f"the verifier refuses it: {verdict.reason}")
@@ -188,7 +190,7 @@ class SeveralReports:
             return found
         least = min(ask(self.mechanism, self.n).least, found.most)
         told = f"{alike:,} users who attend the same days as the victim", f"one day of all {self.n:,} users"
-        return self._answer(found, found.asked, least, found.most, TogetherProof(None, *told))
+        return self._answer(found, found.asked, least, found.most, TogetherProof(found, *told))
 
     def _question(self, mechanism: Any, n: int) -> Question:
         return Question.of(mechanism, n, None, participation=self.lost)
@@ -201,18 +203,19 @@ class SeveralReports:
         Where points of rounds cost much, a search that is not thorough leaves them out if they seem to tell no less.
         """
         by_steps, rounds = self._steps(asked), self.rounds(1)
-        ends: list[tuple[Dyadic, str, object]] = [
-            (*by_steps[:1], f"{self.reports} steps among {self.n * self.reports:,} messages", by_steps[1]),
-            (self._bundled(asked), f"{self.reports} reports in one message", None),
+        bundled = self._bundled(asked)
+        ends: list[tuple[Dyadic, str, object, int]] = [
+            (by_steps[0], f"{self.reports} steps among {self.n * self.reports:,} messages", by_steps[1], self.reports),
+            (INFINITE if bundled is None else bundled.most, f"{self.reports} reports in one message", bundled, 1),
         ]
         answer = None
         if asked.effort == "thorough" or not rounds.rounds[0][0].is_dear or _may_be_less(rounds, asked, by_steps[0]):
             ask = rounds.epsilon if asked.quantity == "epsilon" else rounds.delta
             answer = ask(asked.written, gap=gap, effort=asked.effort)
-            ends.insert(0, (answer.most, f"{self.reports} rounds of {self.n:,} users", answer.proof))
-        most, by, proof = min(ends, key=lambda end: end[0])
+            ends.insert(0, (answer.most, f"{self.reports} rounds of {self.n:,} users", answer.proof, 1))
+        most, by, proof, steps = min(ends, key=lambda end: end[0])
         least, below = self._below(asked, most)
-        return self._answer(answer, asked, least, most, TogetherProof(proof, by, below, self.reports))
+        return self._answer(answer, asked, least, most, TogetherProof(proof, by, below, steps))
 
     def _answer(self, answer: Answer | None, asked: Query, least: Dyadic, most: Dyadic, proof: TogetherProof) -> Answer:
         text = f"{self!r}"
@@ -222,13 +225,12 @@ class SeveralReports:
         limited = answer is not None and answer.limited
         return Answer(question, asked, least, most, Interval(least.below, most.above), limited=limited, proof=proof)
 
-    def _bundled(self, asked: Query) -> Dyadic:
+    def _bundled(self, asked: Query) -> Answer | None:
         if self.n * self.reports > _FEW_MESSAGES or self.lost is not None:  # there whole messages are lost
-            return INFINITE
+            return None
         with suppress(SymampError):
-            profile = Profile(self._question(joint([self.mechanism] * self.reports), self.n))
-            return profile.answer(asked.usual).most
-        return INFINITE
+            return Profile(self._question(joint([self.mechanism] * self.reports), self.n)).answer(asked.usual)
+        return None
 
     @cached_property
     def _among_all(self) -> Profile:

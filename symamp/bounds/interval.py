@@ -470,7 +470,7 @@ def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> b
 
 def _no_smooth_noise(subject: Subject) -> str | None:
     noise = subject.noise
-    return "here it is none on an interval" if noise is None else shape_of(noise).unsupported
+    return "here there is no such noise: leave out the method" if noise is None else shape_of(noise).unsupported
 
 
 NOISE = Hypothesis(

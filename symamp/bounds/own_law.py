@@ -121,7 +121,7 @@ OWN_LAW = Bound(
     "own_law",
     ProofStatus.PROVED,
     SOURCE,
-    "a law (A0, A1, A2) of one's own",
+    "a triple (A0, A1, A2) that is given in place of a mechanism",
     "identity",
     (*SHUFFLED, TRIPLE),
     own_parts,

@@ -79,7 +79,7 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
     if (taking := taking_part(part)) is not None:
         own = {"pair": known.pair(taking.base.pair), "others": known.others(taking.base.dataset)}
         return {"kind": "data set", **own} | _of_setting(taking, part, at, found, n)
-    pair = {"pair": known.pair(part.pair)}
+    pair: Data = {"pair": known.pair(part.pair)}
     if isinstance(part, CountedUsers):
         return {"kind": "histograms"} | pair | {"others": list(part.held)}
     if isinstance(part, FixedCounts):
@@ -87,10 +87,8 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
         held = [(x, c) for x, c in zip(part.inputs, part.counts, strict=True) if c] or [(part.inputs[0], 0)]
         others = [[known.inputs.index(x), int(c)] for x, c in held]
         return {"kind": "message counts"} | pair | {"others": others, "sum": _sum_plan(found.details.boxes[0].plan)}
-    how = {"evaluator": "limit", "plan": None} if at is LIMIT else evaluation(found, n)
-    if how["evaluator"] == ALONE[1]:
-        how = {"evaluator": "visible", "plan": None}
-    return {"kind": "data set"} | pair | {"others": known.others(cast(Reduction, part).dataset)} | how
+    others = known.others(cast(Reduction, part).dataset)
+    return {"kind": "data set", "others": others, **pair, **_evaluated(at, found, n)}
 
 
 def taking_part(part: PairBound) -> TakingPart | None:
@@ -115,17 +113,20 @@ def participation(given: Participation, n: int) -> Data:
 def _of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: int) -> Data:
     """Return the order of the data sets of a removal, and the evaluation for each number of users."""
     order = {"order": taking.order} if taking.participation.removal else {}
-    limit = {"evaluator": "limit", "plan": None}
     if not isinstance(part, OverNumbers):
-        return order | (limit if at is LIMIT else _visible(evaluation(found, n)))
+        return order | _evaluated(at, found, n)
     if at is LIMIT:
-        return order | {"each": [limit for _ in part.over.numbers(n)]}
+        return order | {"each": [_evaluated(at, found, m) for _, m in part.over.numbers(n)]}
     assert at.level is not None
     each = part.each(at.level, n, Settings(gap=_GAP_OF_NUMBERS))
-    return order | {"each": [_visible(evaluation(e, m)) for _, m, e in each]}
+    return order | {"each": [_evaluated(at, e, m) for _, m, e in each]}
 
 
-def _visible(how: Data) -> Data:
+def _evaluated(at: At, found: Any, n: int) -> Data:
+    """Return an evaluation: of one user her own message; where no sum of several is positive, what is seen alone."""
+    if at is LIMIT or (n == 1 and found.exact is not None):
+        return {"evaluator": "limit" if at is LIMIT else "exact", "plan": None}
+    how = evaluation(found, n)
     return {"evaluator": "visible", "plan": None} if how["evaluator"] == ALONE[1] else how
 
 

@@ -15,13 +15,12 @@ from symamp.bounds.bound import Evidence, largest_upper
 from symamp.certificates import one_round
 from symamp.certificates.evidence import kernel_plan
 from symamp.certificates.mechanisms import Described
-from symamp.certificates.one_round import FORMAT, MORE_BITS, VERSION, Above, Claim, Data, setting
-from symamp.certificates.text import At, fraction_text
+from symamp.certificates.one_round import FORMAT, MORE_BITS, VERSION, Above, Data, setting
+from symamp.certificates.text import At, fraction_text, outward
 from symamp.certificates.users_who_differ import crowd_rounds
 from symamp.errors import PrecisionError, Problem
-from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
-from symamp.settings.question import Query, Question
+from symamp.settings.question import Question
 from symamp.sums.kernels.tilted import Plan
 from symamp.verifier import verify
 
@@ -130,9 +129,8 @@ def _curves(side: Rounds | None) -> Sequence[Curve]:
 def _proof(question: Question, level: fmpq, found: tuple[Evidence, ...]) -> tuple[Above, str]:
     """Return what proves a point above, and its upper end as a text."""
     at = At.of(sp.log(rational_of(level)))
-    asked = Query("delta", sp.log(rational_of(level)), f"log({level})")
-    _, (high, bound) = one_round.ends(Claim(question, asked, ZERO, largest_upper(found), found, ()))
-    return one_round.proof_above(question, found, at, bound), high
+    high = outward(largest_upper(found), up=True)
+    return one_round.proof_above(question, found, at, high), fraction_text(high)
 
 
 def _described(
@@ -202,12 +200,10 @@ def _point_below(known: Described, curve: Curve, level: fmpq, evidence: tuple[Ev
     (found,) = evidence
     at = At.of(sp.log(rational_of(level)))
     piece = one_round.piece_below(known, curve.question.subject, at, found, curve.question.n)
-    # Rounded outward to what doubles carry: the evaluation is repeated with other roundings.
-    low, high = (Dyadic.of_float(x).fraction for x in (found.lower.below, found.upper.above))
     return {
         "level": fraction_text(level),
-        "low": fraction_text(max(low, fmpq(0))),
-        "high": fraction_text(min(high, fmpq(1))),
+        "low": fraction_text(outward(found.lower, up=False)),
+        "high": fraction_text(outward(found.upper, up=True)),
         "precision": one_round.bits([found], _BITS_OF_POINTS),
         "evidence": [piece],
     }

@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 import sympy as sp
+from flint import fmpq
 from sympy.printing.str import StrPrinter
 
 from symamp.decompositions.to_law import level_of
@@ -15,8 +16,10 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 
 _LEAST_HEX = 10**4000
-"""From here on integers are written in base 16: Python reads 4300 decimal digits by default."""
 """From here on integers are written in base 16: Python reads decimal ones of up to 4300 digits only."""
+_SPARE_BITS = 52
+"""By two to minus this, relatively, points of curves are moved outward: their evaluations are repeated with other
+roundings."""
 
 
 def exact_double(x: float) -> str:
@@ -49,6 +52,16 @@ def fraction_text(x: Any) -> str:
     """Return a fraction of Python or of FLINT as the verifier reads it."""
     p, q = (x.numerator, x.denominator) if isinstance(x, Fraction) else (int(x.p), int(x.q))
     return integer_text(p) if q == 1 else f"{integer_text(p)}/{integer_text(q)}"
+
+
+def outward(x: Dyadic, *, up: bool) -> fmpq:
+    """Return a bound on a divergence that is a little above, or below, this end of an enclosure.
+
+    >>> outward(Dyadic(1), up=True), 1 - outward(Dyadic(1), up=False)
+    (1, 1/4503599627370496)
+    """
+    spare = fmpq(1, 1 << _SPARE_BITS)
+    return min(x.fraction * (1 + spare), fmpq(1)) if up else max(x.fraction * (1 - spare), fmpq(0))
 
 
 def dyadic_text(x: Dyadic) -> str:

@@ -27,7 +27,7 @@ from symamp.certificates.one_round import (
     sentences,
     setting,
 )
-from symamp.certificates.text import At, exact_double, fraction_text
+from symamp.certificates.text import At, exact_double, fraction_text, outward
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import ArgumentError, Problem
@@ -48,9 +48,6 @@ from symamp.settings.users_who_differ import (
 )
 from symamp.settings.victims import BITS, CommonBlanket, ShuffledData, Victims
 from symamp.verifier import MOST_PRECISION
-
-_SPARE_BITS = 40
-"""By two to minus this, relatively, points are moved outward."""
 
 
 def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
@@ -94,8 +91,7 @@ def crowd_rounds(
     for level, found in points:
         at = At.of(sp.log(rational_of(level)))
         side = _side(users, at, found)
-        with at_precision(LEAST_BITS):  # rounded outward: the evaluation is repeated with other roundings
-            high = min(Dyadic.of((largest_upper(found).ball * (1 + arb(2) ** -_SPARE_BITS)).upper()).fraction, fmpq(1))
+        high = outward(largest_upper(found), up=True)
         piece = {key: x for key, x in side(MORE_BITS[1]).items() if key != "eps"} if side else {}
         made.append({"level": fraction_text(level), "low": "0", "high": fraction_text(high), **piece})
     return users.setting(question.victims), {"first": made, "second": None}, users.supposed

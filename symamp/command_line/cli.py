@@ -164,18 +164,29 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
 
 
 @app.command(cls=MechanismCommand)
-@click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1), also far below 1e-300.")
+@click.option(
+    "--delta",
+    required=True,
+    metavar="NUMBER",
+    help="The delta to meet, in (0, 1), also far below 1e-300.",
+)
 @question
 def epsilon(delta: str, **asked: Any) -> None:
-    """Bracket the central epsilon of n shuffled users; the ends are certified."""
+    """Bracket the central epsilon of n shuffled users.
+
+    The ends are certified.
+    """
     _answer(lambda profile, **fit: profile.epsilon(delta, **fit), **asked)
 
 
 @app.command(cls=MechanismCommand)
-@click.option("--eps", required=True, metavar="NUMBER", help="A number >= 0, such as 0.1 or log(3/2).")
+@click.option("--eps", required=True, metavar="NUMBER", help="The central eps, a number >= 0, such as 0.1 or log(3/2).")
 @question
 def delta(eps: str, **asked: Any) -> None:
-    """Bracket delta at a central epsilon; the ends are certified."""
+    """Bracket delta at a central epsilon.
+
+    The ends are certified.
+    """
     _answer(lambda profile, **fit: profile.delta(eps, **fit), **asked)
 
 
@@ -273,7 +284,10 @@ def reports(
     as_json: bool,
     **seen: Any,
 ) -> None:
-    """Bracket eps or delta where each user sends several reports; the ends are certified."""
+    """Bracket eps or delta where each user sends several reports.
+
+    The ends are certified.
+    """
     quantity, given = asked(delta, eps)
     taking = read_participation(participation)
     several = several_reports(found, n=n, reports=whole_number(reports, "reports"), participation=taking, **seen)
@@ -288,14 +302,17 @@ for command in (compose, renyi, tradeoff, training, *COMMANDS):
 @app.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def verify(file: Path) -> int:
-    """Check a certificate without any search: exit code 0 if valid, 1 if invalid, 2 if malformed."""
+    """Check a certificate without any search.
+
+    The exit code is 0 for valid, 1 for invalid, 2 for malformed.
+    """
     return verifier.main(str(file))
 
 
 @app.command()
 @click.argument("name", type=click.Choice(schema_names()))
 def schema(name: str) -> None:
-    """Print the JSON Schema of certificates, of family files or of mechanism files."""
+    """Print a JSON Schema, of certificates or of mechanism files."""
     click.echo(schema_text(name), nl=False)
 
 

@@ -141,7 +141,10 @@ def compose(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Bracket eps, or delta, after many adaptive rounds of a mechanism, or of a TOML file; the ends are certified."""
+    """Bracket eps or delta after many adaptive rounds.
+
+    The rounds are those of a mechanism, or of a TOML file; the ends are certified.
+    """
     asked(delta, eps)
     fit: dict[str, Any] = {"gap": gap, "effort": effort}
     answer = whole.epsilon(delta, **fit) if delta is not None else whole.delta(eps, **fit)
@@ -156,7 +159,10 @@ def compose(
 def renyi(
     whole: Composition, gap: float | None, effort: str, order: list[str], plot: Path | None, as_json: bool
 ) -> None:
-    """Bracket the Renyi divergence after one or many rounds; the ends are certified."""
+    """Bracket the Renyi divergence after one or many rounds.
+
+    The ends are certified.
+    """
     curve = whole.renyi(order, gap=gap, effort=effort)
     save_plot(curve.plot, plot)
     if as_json:
@@ -173,7 +179,10 @@ def renyi(
 def tradeoff(
     whole: Composition, gap: float | None, effort: str, level: list[str], plot: Path | None, as_json: bool
 ) -> None:
-    """Bracket the trade-off function (f-DP) after one or many rounds; the ends are certified."""
+    """Bracket the trade-off function (f-DP) of one or many rounds.
+
+    The ends are certified.
+    """
     found = whole.tradeoff(level, gap=gap, effort=effort)
     save_plot(found.plot, plot)
     if as_json:

@@ -35,6 +35,7 @@ from symamp.command_line.output import print_json, print_line, save_plot, write_
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
+from symamp.numbers.dyadic import decimal_end
 from symamp.numbers.reading import exact_number
 from symamp.planning.inverse import Inverse, largest_eps0, least_n, most_rounds
 from symamp.planning.plan import plan as plan_of
@@ -60,7 +61,10 @@ def compare(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Compare every bound in print with the certified bracket, at one question or over a grid."""
+    """Compare every bound in print with the certified bracket.
+
+    Several values of n, eps0, delta or eps make a grid.
+    """
     taking = read_participation(participation)
     grid = compared(found, neighbours=read_neighbours(neighbours), participation=taking, **asked)
     write_points(csv, grid.to_csv)
@@ -103,7 +107,10 @@ _AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort", "participation"
 def curve_command(
     found: Subject, participation: str | None, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any
 ) -> None:
-    """Bracket delta over eps, or epsilon over delta, for each number of users; all ends are certified."""
+    """Bracket delta over eps, or epsilon over delta.
+
+    One curve for each number of users; all ends are certified.
+    """
     _show(curve(found, participation=read_participation(participation), **asked), csv, plot, as_json)
 
 
@@ -115,10 +122,11 @@ def curve_command(
 def sweep_command(
     file: Path, points: Path | None, workers: int, csv: Path | None, plot: Path | None, as_json: bool
 ) -> None:
-    """Bracket all combinations that a TOML file lists; all ends are certified.
+    """Bracket all combinations that a TOML file lists.
 
-    The file has n and delta (or eps). It may have eps0, method, gap, effort, participation and view. Each
-    mechanism has a table [mechanisms.NAME] with `family` and its parameters, or with `file`, a mechanism file.
+    All ends are certified. The file has n and delta (or eps). It may have eps0, method, gap, effort, participation and
+    view. Each mechanism has a table [mechanisms.NAME] with `family` and its parameters, or with `file`, a mechanism
+    file.
     """
     data = _read(file)
     listed = data.pop("mechanisms").items()
@@ -161,7 +169,10 @@ def plan_command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Find the largest eps0 for n users, the least n (leave --n out), or the most rounds (--rounds most)."""
+    """Find the largest eps0, the least n or the most rounds.
+
+    With --n it is the largest eps0, without it the least n, with `--rounds most` the most rounds.
+    """
     taking = read_participation(participation)
     asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort, "participation": taking, "view": view}
     if rounds == MOST:
@@ -182,7 +193,7 @@ def plan_command(
         return
     print_line(str(answer))
     if answer.monotone is None:
-        print_line(f"Monotonicity is not proved: only {answer.quantity} = {answer.safe:.10g} is certified.")
+        print_line(f"Monotonicity is not proved: only {answer.quantity} = {answer.safe!r} is certified.")
     else:
         others = {"eps0": "Every smaller eps0 is", "n": "Every larger n is", "rounds": "Fewer rounds are"}
         print_line(f"{others[answer.quantity]} also private: {answer.monotone}.")
@@ -203,10 +214,10 @@ def choose_command(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Plan a collection: rank mechanisms at equal central privacy by the error of the estimate, and certify the best.
+    """Rank mechanisms at equal central privacy; certify the best.
 
-    A CANDIDATE is a mechanism, such as krr:k=16, or an attribute with its shape, a number of categories or "number",
-    such as browser=16 minutes=number.
+    The least error of the estimate comes first. A CANDIDATE is a mechanism, such as krr:k=16, or an attribute with its
+    shape, a number of categories or "number", such as browser=16 minutes=number.
     """
     attributes: dict[str, Any] = {}
     for word, meant in candidates:
@@ -264,7 +275,10 @@ def _show(result: Sweep, csv: Path | None, plot: Path | None, as_json: bool) -> 
     if as_json:
         print_json(result.to_dict())
         return
-    for name, eps0, n, given, low, high, *_, by in result.rows():
+    row: Any
+    for row in result.rows():
+        name, eps0, n, given, low, high, *_, by = row
         local = "" if eps0 is None else f"eps0 = {eps0}, "
-        at = f"{name}, {local}n = {n}, {result.columns[3]} = {given}"
-        print_line(f"{result.quantity} in [{low!r}, {high!r}]  ({at}; {by})")
+        at = f"{name}, {local}n = {n:,}, {result.columns[3]} = {given}"
+        ends = f"[{decimal_end(low, 10, down=True)}, {decimal_end(high, 10, down=False)}]"
+        print_line(f"{result.quantity} in {ends}  ({at}; {by})")

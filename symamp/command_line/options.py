@@ -16,7 +16,7 @@ from symamp.accounting.coordinates import MESSAGES, VIEWS
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.command_line.words import OPTION, groups_starting, mechanisms_starting, mentioned, starting
-from symamp.errors import ArgumentError, FormatError, Problem, SymampError, one_of
+from symamp.errors import ArgumentError, FormatError, Problem, SymampError, UnknownMechanismError, one_of
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
@@ -198,7 +198,13 @@ class MechanismWord(click.ParamType):  # type: ignore[type-arg]
             if key.strip() in values:
                 raise ArgumentError(self.name, Problem(f"{key.strip()} occurs twice in {value}"), "give it once")
             values[key.strip()] = given.strip()
-        return value, member(by_name(name), values)
+        try:
+            return value, member(by_name(name), values)
+        except UnknownMechanismError:
+            if not self._of_attributes or rest:
+                raise
+            told = f"give its shape, as in {name}=16 or {name}=number, or a name from `symamp mechanisms`"
+            raise ArgumentError("candidate", Problem(f"{name!r} is no mechanism"), told) from None
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names, or the parameters of the one that is named."""

@@ -11,6 +11,7 @@ import click
 from symamp.command_line.options import as_json, certificate, effort, eps_or_delta, read_gap, whole_number
 from symamp.command_line.output import print_answer, print_json
 from symamp.errors import ArgumentError, Problem
+from symamp.numbers.dyadic import decimal_end
 from symamp.numbers.reading import asked
 from symamp.training import GaussianStep, Training, least_sigma, poisson, random_allocation, shuffled_batches
 
@@ -49,9 +50,10 @@ def training(
     certificate: Path | None,
     as_json: bool,
 ) -> None:
-    """Bracket eps or delta of training (DP-SGD) whose BATCHES are drawn at random; the ends are certified.
+    """Bracket eps or delta of training with noise (DP-SGD).
 
-    Without --sigma, and with both --eps and --delta: bracket the least sigma that is enough.
+    BATCHES says how batches are drawn; the ends are certified. Without --sigma, and with both --eps and --delta:
+    bracket the least sigma that is enough.
     """
     common: dict[str, Any] = {"neighbours": neighbours}
     common |= {"steps": whole_number(steps, "steps"), "epochs": whole_number(epochs, "epochs")}
@@ -80,8 +82,10 @@ def training(
         if as_json:
             print_json({"quantity": "sigma", "lower": ends[0], "upper": ends[1], "eps": eps, "delta": delta})
         else:
-            low, high = (float(Fraction(x)) for x in ends)
-            click.echo(f"least sigma in ({low:.6g}, {high:.6g}]: private at the second, exactly {ends[1]}")
+            low, high = (
+                decimal_end(float(Fraction(x)), 6, down=down) for x, down in zip(ends, (True, False), strict=True)
+            )
+            click.echo(f"least sigma in ({low}, {high}]: private at the second, exactly {ends[1]}")
         return
     quantity, given = asked(delta, eps)
     found = made(sigma)

@@ -251,7 +251,7 @@ def _rendered(table: Table, line: str) -> str:
     from rich.console import Console
 
     out = StringIO()
-    console = Console(file=out, width=110, color_system=None)
+    console = Console(file=out, width=110, color_system=None, force_jupyter=False)
     console.print(table)
     console.print(line, highlight=False)
     return "\n".join(row.rstrip() for row in out.getvalue().splitlines())

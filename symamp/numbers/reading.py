@@ -110,8 +110,8 @@ def users(n: object) -> int:
     1000000
     """
     accepted = (
-        "an integer from 1 to 10**18, or a real number that is one, such as 1e6; a random number of users is said by "
-        "sa.participation, and is not averaged"
+        "an integer from 1 to 10**18, or a real number that is one, such as 1e6; for a random number of users, see "
+        "sa.participation"
     )
     number = exact_number(n, "n", accepted=accepted)
     if not (number.is_Integer and 1 <= number <= LARGEST_N):

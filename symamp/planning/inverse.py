@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from math import asinh, ceil, exp, floor, inf, isfinite, log, sinh, sqrt
@@ -41,6 +41,11 @@ from symamp.sums.inversion import LARGEST_EPS
 # --- The answer to a question asked backwards: a bracket of eps0, n or rounds, with the two answers that prove its ends
 
 
+def asked_for(asked: Iterable[tuple[str, str]]) -> str:
+    """Return what was asked in words, whole numbers with their thousands."""
+    return ", ".join(f"{k} = {int(v):,}" if v.isdecimal() else f"{k} = {v}" for k, v in asked)
+
+
 _NAMED = {"eps0": "largest", "n": "least", "rounds": "most"}
 """What is sought of each quantity."""
 
@@ -63,7 +68,7 @@ class Inverse(TwoEnds):
     >>> import symamp as sa
     >>> found = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps="0.1", delta="1e-6")
     >>> found.safe == found.upper, found.monotone
-    (True, 'removing a user leaves a report that the larger data set can be turned into')
+    (True, 'the report of one more user can be added to the shuffled reports without knowing whose they are')
     """
 
     quantity: str
@@ -111,11 +116,12 @@ class Inverse(TwoEnds):
         }
 
     def __str__(self) -> str:
-        given = ", ".join(f"{k} = {v}" for k, v in self.asked)
+        given = asked_for(self.asked)
         ends = (self.lower, True), (self.upper, False)
         low, high = (f"{x:,}" if isinstance(x, int) else decimal_end(x, 10, down=down) for x, down in ends)
         what, safe = f"{_NAMED[self.quantity]} {self.quantity}", high if self.quantity == "n" else low
-        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; private at {safe})"
+        private = f"private at {safe}" if self.monotone else f"private at {self.safe!r}; monotonicity is not proved"
+        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; {private})"
 
     def to_csv(self, file: str | PathLike[str]) -> None:
         """Write one line: what was asked, both ends, and the safe one."""
@@ -155,7 +161,7 @@ _DEAR_ERROR = 0.05
 """How far beyond what is missed, in the logarithm of delta, steps go where a trial takes long."""
 _ROOM = 1e-2
 """How far from the root ends that are known by certified sums alone are tried first, in the logarithm of delta."""
-_FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
+_FEWER_USERS = "the report of one more user can be added to the shuffled reports without knowing whose they are"
 _FEWER_DRAWN = "at the same rate more users who are drawn hide the same reports"
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 
@@ -194,7 +200,7 @@ def largest_eps0(
     >>> import symamp as sa
     >>> found = sa.largest_eps0(sa.RandomizedResponse(k=10), n=10**6, eps="0.01", delta="1e-8")
     >>> print(found)
-    largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
+    largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1,000,000, eps = 0.01, ...)
     >>> month = sa.largest_eps0(sa.RandomizedResponse(k=16), n=10**6, rounds=30, eps=1, delta="1e-8")
     >>> 6.48 < month.lower < month.upper < 6.5
     True
@@ -205,7 +211,8 @@ def largest_eps0(
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         given = f"{family.__name__} is a class" if isinstance(family, type) else shown(family)
         given = given if isinstance(family, type) else f"{given} has {', '.join(free) or 'nothing'} free"
-        accepted = "give a family with eps0 free and all other parameters fixed, such as sa.RandomizedResponse(k=10)"
+        accepted = "give a number for each parameter but eps0, such as sa.RandomizedResponse(k=10), or --k 10"
+        accepted = accepted if free else "leave eps0 out, as in sa.RandomizedResponse(k=10): it is what is sought"
         raise ArgumentError("family", Problem(given), accepted)
     member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731
     count = fixed.count(n, member(1))
@@ -342,7 +349,7 @@ def most_rounds(
 
     >>> import symamp as sa
     >>> print(sa.most_rounds(sa.RandomizedResponse(k=16, eps0=6), n=10**6, eps=1, delta="1e-8"))
-    most rounds in [49, 49]  (RandomizedResponse(k=16, eps0=6), n = 1000000, eps = 1, delta = 1e-8; private at 49)
+    most rounds in [49, 49]  (RandomizedResponse(k=16, eps0=6), n = 1,000,000, eps = 1, delta = 1e-8; private at 49)
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
     given: tuple[tuple[str, str], ...] = ()

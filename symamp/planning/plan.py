@@ -25,7 +25,7 @@ from symamp.families import (
 )
 from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
-from symamp.planning.inverse import Fixed, Inverse, is_dear, largest_eps0
+from symamp.planning.inverse import Fixed, Inverse, asked_for, is_dear, largest_eps0
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, cell, json_number
 from symamp.randomizers.mechanism import UTILITIES, variance_of
@@ -35,7 +35,7 @@ from symamp.sums.divergence import Settings
 
 NUMBER = "number"
 """The shape of an attribute that is a number in [0, 1]."""
-_SHAPE = f"a number of categories, {NUMBER!r}, or a list of families with eps0 free"
+_SHAPE = f"a number of categories, at least 2, {NUMBER!r}, or a list of families with eps0 free"
 _SCALES = (1.0, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.5)
 """What budgets of several attributes are multiplied with until all together are proved to be private."""
 _GAP, _DEAR_GAP = 1e-3, 3e-2
@@ -91,7 +91,7 @@ class Plan(ShownAsTable):
     >>> families = [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=10)]
     >>> found = sa.plan({"page": families}, n=10**6, eps="0.1", delta="1e-8", method="blanket")
     >>> found.best["page"].name, found.private.upper <= 1e-8
-    ('RandomizedResponse(k=10, eps0=eps0)', True)
+    ('RandomizedResponse(k=10)', True)
     """
 
     asked: tuple[tuple[str, str], ...]
@@ -103,7 +103,7 @@ class Plan(ShownAsTable):
     n: int = field(repr=False)
     fixed: Fixed = field(repr=False)
 
-    columns = ("attribute", "mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "Pareto-optimal")
+    columns = ("attribute", "mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "Pareto optimal")
     _ends: ClassVar[Mapping[str, bool]] = {"eps0": True, "eps0 at most": False}
     _internal_names = "fixed"
 
@@ -159,17 +159,21 @@ class Plan(ShownAsTable):
 
     def table(self) -> Table:
         """Return a table for rich."""
-        table = Table(*(Column(c, overflow="fold") for c in self.columns), title=self._title())
-        for row in self.rows():
-            table.add_row(*(cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)))
+        rows = [[cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)] for row in self.rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths[1] = 0  # names may be broken, numbers may not
+        columns = (Column(c, overflow="fold", min_width=w) for c, w in zip(self.columns, widths, strict=True))
+        table = Table(*columns, title=self._title(), padding=0)
+        for row in rows:
+            table.add_row(*row)
         return table
 
     def _title(self) -> str:
-        return ", ".join(f"{k} = {v}" for k, v in self.asked)
+        return asked_for(self.asked)
 
     def __str__(self) -> str:
         out = StringIO()
-        Console(file=out, width=140, color_system=None).print(self.table())
+        Console(file=out, width=140, color_system=None, force_jupyter=False).print(self.table())
         lines = [line.rstrip() for line in out.getvalue().splitlines()]
         chosen = ", ".join(f"{attribute}: {mechanism!r}" for attribute, mechanism in self.mechanisms.items())
         return "\n".join([*lines, chosen, str(self.answer)])
@@ -243,18 +247,23 @@ def candidates_for(attribute: str, shape: object) -> dict[str, Any]:
         listed: list[Any] = [RandomizedResponse(k=shape), UnaryEncoding.oue(D=shape), sparse]
         if shape >= 8:
             listed.append(SubsetSelection(d=shape, k=shape // 4))
-        return {shown(f): f for f in listed}
+        return {_label(f): f for f in listed}
     if shape == NUMBER:
-        return {shown(f): f for f in (OneBitMean(), PiecewiseMechanism())}
+        return {_label(f): f for f in (OneBitMean(), PiecewiseMechanism())}
     if isinstance(shape, Mapping):
         named = {str(name): family for name, family in shape.items()}
     elif isinstance(shape, Sequence) and not isinstance(shape, str):
-        named = {shown(family): family for family in shape}
+        named = {_label(family): family for family in shape}
     else:
         raise ArgumentError("attributes", Problem(f"{attribute!r} is {shape!r}"), f"give {_SHAPE}")
     if not named:
         raise ArgumentError("attributes", Problem(f"{attribute!r} has no candidate"), f"give {_SHAPE}")
     return named
+
+
+def _label(family: object) -> str:
+    """Return the name of a candidate: all have the same parameter free."""
+    return shown(family).replace(", eps0=eps0", "").replace("(eps0=eps0)", "")
 
 
 def _variance(member: Any) -> float | None:

@@ -34,6 +34,8 @@ from symamp.settings.rounds import Rounds
 _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
 
 # Limits of what is said of an answer; none of them decides an end.
+_UNDERFLOW = 1e-300
+"""Ends below it are compared by their logarithms."""
 _MOST_DIGITS = 1000
 """Digits of an end that is known exactly."""
 _WIDE, _WIDE_DELTA = 1.1, 2.0
@@ -348,6 +350,15 @@ class Answer(Bracket):
         return "Search is capped" + ("" if self.asked.effort == "thorough" else "; ask for effort='thorough'")
 
     @property
+    def _ratio(self) -> float:
+        """upper/lower, right also below the smallest double; ``inf`` without a lower end."""
+        if self.most == self.least:
+            return 1.0
+        if self.lower > _UNDERFLOW:
+            return self.upper / self.lower
+        return float(10.0 ** min(self.log10_upper - self.log10_lower, 300.0)) if self.log10_lower > -inf else inf
+
+    @property
     def gap_limited_by(self) -> str:
         """What keeps the ends apart by more than a percent, in words; "" where nothing does.
 
@@ -356,23 +367,23 @@ class Answer(Bracket):
         >>> import symamp as sa
         >>> joint = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
         >>> print(sa.delta(joint, n=10**6, eps="0.0008").gap_limited_by)
-        no data set found attains the bound blanket; the one over all data sets needs a list of all inputs and messages
+        no data set found attains the bound blanket; all_data_sets needs a list of all inputs and messages
         """
         if self.question is None:
             return ""
         if self.rounds:
             aimed = _APART if self.aimed is None else _MISSED * self.aimed
-            if self.upper <= self.lower * (1.0 + aimed) or (self.aimed is None and not self.limited):
+            if self._ratio <= 1.0 + aimed or (self.aimed is None and not self.limited):
                 return ""
             if self.limited:
                 return self._capped
-            width = self.upper / self.lower - 1.0 if self.lower > 0.0 else inf
+            width = self._ratio - 1.0
             return f"the bounds behind both ends are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
-        if self.upper <= self.lower * (1.0 + _APART):
+        if self._ratio <= 1.0 + _APART:
             return ""
         if self.limited:
             return self._capped
-        if self.bound.upper > self.bound.lower * (1.0 + _APART):
+        if self.upper > _UNDERFLOW and self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
         needed, subject, interval = "", self.question.subject, BOUNDS["interval"]
         efforts = (
@@ -381,7 +392,7 @@ class Answer(Bracket):
         if [interval.too_costly(subject, Level.of_float(0.0), self.n, x) for x in efforts] == [True, False]:
             needed = "; ask for effort='thorough'"
         elif BOUNDS["all_data_sets"].unsupported_reason(subject) is not None:
-            needed = "; the one over all data sets needs a list of all inputs and messages"
+            needed = "; all_data_sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 
     @property
@@ -402,14 +413,14 @@ class Answer(Bracket):
         asked_for = not self.rounds and (self.question is None or self.question.method is not None)
         if self.of_directions or asked_for:
             return ""
-        if self.upper <= (_WIDE if self.rounds or self.quantity == "epsilon" else _WIDE_DELTA) * self.lower:
+        if self._ratio <= (_WIDE if self.rounds or self.quantity == "epsilon" else _WIDE_DELTA):
             return ""
         if not self.rounds:
-            ratio = f"upper/lower = {self.upper / self.lower:.3g}" if self.lower > 0.0 else "no lower end is known"
+            ratio = f"upper/lower = {self._ratio:.3g}" if self.log10_lower > -inf else "no lower end is known"
             return f"WIDE: {ratio}: {self.gap_limited_by}"
-        if not self.lower > 0.0:
+        if self.log10_lower == -inf:
             return "WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both"
-        ratio = f"WIDE: upper/lower = {self.upper / self.lower:.3g}"
+        ratio = f"WIDE: upper/lower = {self._ratio:.3g}"
         if self.limited:
             return f"{ratio}: {self._capped}"
         why = "the bounds behind both ends are apart"

@@ -93,9 +93,9 @@ def _explain(error: Any, document: dict[str, Any]) -> Never:
     place = _place(document, error.name.removeprefix("data")) or "document"
     if rule == "required":
         missing = next(key for key in definition["required"] if key not in value)
-        raise FormatError(
-            place, Problem(f"missing key {missing!r}"), f"required are {', '.join(definition['required'])}"
-        )
+        extra = next((k for k in value if k not in definition.get("properties", value)), None)
+        told = f"missing key {missing!r}" + ("" if extra is None else f", and unknown key {printable(extra)!r}")
+        raise FormatError(place, Problem(told), f"required are {', '.join(definition['required'])}")
     accepted = definition.get("description", "what the schema says")
     if rule == "additionalProperties":
         known, patterns = definition.get("properties", {}), definition.get("patternProperties", {})
@@ -133,11 +133,11 @@ def refuse(place: str, value: object, accepted: str) -> Never:
     """Raise FormatError; containers are named rather than shown, since they may be large or contain themselves."""
     shown = f"a {type(value).__name__}"
     if isinstance(value, str):
-        shown = printable(value)
+        shown = repr(printable(value))
     elif isinstance(value, Decimal | float | None) or (isinstance(value, int) and value.bit_length() < _MOST_BITS):
         shown = str(value)
     elif isinstance(value, list | dict):
-        shown = f"a {'list' if isinstance(value, list) else 'n object'} of length {len(value)}"
+        shown = f"{'a list' if isinstance(value, list) else 'an object'} of length {len(value)}"
     raise FormatError(place, shown, accepted)
 
 

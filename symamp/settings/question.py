@@ -63,8 +63,8 @@ class Question:
         checked = checked_subject(own_law(subject) if isinstance(subject, Decomposition | list | tuple) else subject)
         if not isinstance(neighbours, str) or neighbours != ALL:
             if not hasattr(checked, "near"):
-                told = Problem(f"{checked!r} has no metric")
-                raise SupportMismatchError("neighbours", told, f"take {ALL!r}, noise, or a .table()")
+                told = Problem(f"inputs of {checked!r} have no distance")
+                raise SupportMismatchError("neighbours", told, "leave it out, or list pairs of inputs of its .table()")
             checked = checked.near(neighbours)
         count = users(n)
         if participation is not None:
@@ -77,7 +77,7 @@ class Question:
     def of_users(crowd: HeterogeneousUsers, victim: object = None) -> Question:
         """Return the question about users who differ: about all groups of victims, or about one by its number."""
         if crowd.parameters:
-            told = "give a number by .at(eps0=...), or ask sa.largest_eps0"
+            told = "give a number, eps0=1 in the group or .at(eps0=1), or ask sa.largest_eps0"
             raise ArgumentError("groups", Problem("some groups have eps0 free"), told)
         numbers = crowd.numbers
         if victim is not None and (isinstance(victim, bool) or victim not in numbers):

@@ -305,7 +305,7 @@ def _no_message_space(setting: Setting) -> str | None:
         tables = [m for m in found if isinstance(m, FiniteMechanism)]
         same = len(tables) == len(found) and len({(t.inputs, frozenset(t.messages)) for t in tables}) == 1
         same = same and len(tables[0].inputs) <= _MOST_INPUTS
-    return None if same else "here they have others: give tables with the same messages, or take shuffled='data'"
+    return None if same else "here they differ: give tables with the same messages, or take shuffled='data'"
 
 
 MESSAGE_SPACE = Hypothesis(

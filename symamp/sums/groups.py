@@ -126,7 +126,7 @@ class Product(Transform):
             one = (PoissonPower if group.poisson else Power)(nearest_doubles(group.source).unscaled, group.count)
             if one.g.masses.tolist() == [1.0] and not group.poisson:
                 shift += one.supremum
-            else:
+            elif len(one.g.values):
                 parts.append(one)
         return Product(tuple(parts), shift)
 
@@ -203,7 +203,7 @@ class TiltedProduct(TiltedFloats):
 
 def _searched(product: Product, settings: Settings, payoff: type[TwoSided] = Kernel) -> FloatSum:
     """Return the estimate of E[f(S)] with its plan."""
-    if not product.supremum > 0.0:
+    if not (product.parts and product.supremum > 0.0):
         raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
     with np.errstate(all="ignore"):
         theta = saddle_tilt(product, payoff)
@@ -232,10 +232,10 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
     Raises PrecisionError if rounding still dominates the gap at the largest working precision.
     """
     settings = settings or Settings()
-    present = [g for g in groups if g.count > 0]
-    n = sum(g.count for g in present)
+    n = sum(g.count for g in groups)
     bits = starting_precision(max(n, 1), settings.gap)
     with at_precision(bits):
+        present = [g for g in groups if g.count > 0 and any(not v.is_zero() for v in g.source().values)]
         balls = [g.source() for g in present]
         if not any(v > 0 for b in balls for v in b.values) or _largest(present, balls) <= 0:
             most = total([g.count * positive_part(b) for g, b in zip(present, balls, strict=True)])
@@ -295,6 +295,8 @@ def approximate_log_groups(groups: Sequence[Group]) -> float:
     product = Product.of_groups([g for g in groups if g.count > 0])
     if not product.supremum > 0.0:
         return -inf
+    if not product.parts:
+        return log(product.shift)
     with np.errstate(all="ignore"):
         at = product.tilted(saddle_tilt(product))
         value = product.n * at.cumulants.k0 + log(gaussian_estimate(at))

@@ -35,9 +35,9 @@ def verdict(data: Any) -> Verdict:
     known = data.get("format") if isinstance(data, dict) else None
     if known == "symamp-composed-certificate" or (known == FORMAT and data.get("version") in (1, 2, 3, 4)):
         raise Malformed(f"a certificate of before version {VERSION}, which is not read any more: write it anew")
-    said = f"format {known!a:.40}, version {data.get('version')!a:.20}" if isinstance(data, dict) else "no object"
+    said = f"has {known!a:.40}, version {data.get('version')!a:.20}" if isinstance(data, dict) else "is no object"
     is_known = known == FORMAT and data.get("version") == VERSION
-    require(is_known, f"not version {VERSION} of a certificate, the one that is read: the document is {said}")
+    require(is_known, f"expected format {FORMAT!r}, version {VERSION}: the document {said}")
     sides: Sides = {side: data.get(side) for side in ("above", "below")}
     shaped(data, _CERTIFICATE | {side: type(None) if x is None else dict for side, x in sides.items()}, "certificate")
     claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"

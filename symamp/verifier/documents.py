@@ -21,6 +21,7 @@ _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOT
 
 def parsed(text: str) -> Any:
     """Return the data of a JSON text, which is within the limits; a refusal is raised otherwise."""
+    require(isinstance(text, str), f"give a certificate as text, as json.dumps writes it, not as {type(text).__name__}")
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     require(size <= MOST_BYTES, f"too large: {size} bytes, more than {MOST_BYTES}")
     items = text.count(",") + text.count("[") + text.count("{") + 1
@@ -36,7 +37,7 @@ def parsed(text: str) -> Any:
             text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_refused, parse_constant=_refused
         )
     except (ValueError, RecursionError, MemoryError) as error:
-        where = f"{error.msg} in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "too deep or long"
+        where = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "too deep or long"
         raise Malformed(f"not JSON: {where if text.strip() else 'the document is empty'}") from None
 
 
@@ -52,14 +53,15 @@ def _integer(text: str) -> int:
 
 
 def _refused(text: str) -> Any:
-    raise Malformed(f"a number that is no integer, {text[:40]!a}: write it as text")
+    raise Malformed(f"{text[:40]} is no integer: write other numbers as text, such as '1/50'")
 
 
 def shaped(data: Any, shape: Any, what: str) -> None:
     """Refuse data of another shape: an object with other keys, a value of another type, a list of another length."""
     if isinstance(shape, dict):
         require(type(data) is dict, f"{what} is not an object")
-        require(set(data) == set(shape), f"{what}: keys {sorted(set(data) ^ set(shape))!a:.99} missing or unknown")
+        for keys, wrong in ((set(shape) - set(data), "missing"), (set(data) - set(shape), "unknown")):
+            require(not keys, f"{what}: {wrong} key {', '.join(map(ascii, sorted(keys))):.99}")
         for key in shape:
             if (key, data[key]) != ("plan", None):
                 shaped(data[key], shape[key], f"{what}.{key}")

@@ -76,7 +76,9 @@ _MOST_PIECES = 4096
 def require_shape(data: Any, above: bool, what: str) -> None:
     """Refuse a piece of evidence of no known kind, or of another shape than its kind has on that side."""
     kind = KINDS.get(data["kind"]) if type(data) is dict and type(data.get("kind")) is str else None
-    require(kind is not None and above in kind.sides, f"{what}: no known kind of evidence on this side")
+    named = f" {data['kind']!a:.40}" if type(data) is dict and "kind" in data else ""
+    side = "an upper" if above else "a lower"
+    require(kind is not None and above in kind.sides, f"{what}: no known kind{named} of evidence for {side} end")
     assert kind is not None
     known = {"members": [dict]} if "members" in data and not above and data["kind"] != groups.STEPS else {}
     shaped(data, {"kind": str} | kind.shape(data, above) | known, what)

@@ -162,6 +162,20 @@ def test_certificates_of_steps(quantity):
     assert verify(json.dumps(data)).status == "invalid"
 
 
+def test_certificates_of_what_tells_more():
+    """Reports of one user in one message; and those of the users who attend the same days, once."""
+    far = sa.FiniteMechanism([["3/4", 0, "1/4"], ["5/13", "4/13", "4/13"]])
+    kept = sa.several_reports(sa.RandomizedResponse(k=3, eps0=1), n=9, reports=3, kept=True, attending=4)
+    for found, who in (
+        (sa.several_reports(far, n=1, reports=2).delta(1, gap=0.1), "n = 1"),
+        (kept.delta("1/5"), "n = 4"),
+    ):
+        told = verify(json.dumps(found.certificate()))
+        assert told.status == "valid"
+        assert who in told.reason
+        assert any("All reports together tell no more than" in line for line in told.supposed)
+
+
 def test_certificates_of_rounds_where_they_are_less(monkeypatch):
     monkeypatch.setattr("symamp.accounting.several_reports._STEPS", 0)
     asked = sa.several_reports(sa.RandomizedResponse(k=2, eps0=1), n=20, reports=2)

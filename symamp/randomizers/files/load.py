@@ -13,7 +13,7 @@ import sympy as sp
 
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.randomizer import Orbit
-from symamp.errors import ArgumentError, FormatError, Problem, checked_call
+from symamp.errors import ArgumentError, FormatError, Problem, checked_call, one_of
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter, admissible_points, probing_points
 from symamp.numbers.reading import Point, exact_number, parse_expression
@@ -117,7 +117,7 @@ def table_from_json(data: object) -> FiniteMechanism:
         table[x] = {y: sp.Integer(0) for y in messages}
         for y, value in rows[x].items():
             if y not in table[x]:
-                refuse(place, y, "keys that are messages")
+                raise FormatError(place, Problem(f"{printable(y)!r} is no message"), f"it takes {one_of(messages, y)}")
             table[x][y] = read_expression(value, f"{place}[{json.dumps(y)}]", symbols, seen, points, probes)
     return FiniteMechanism(table, parameters=parameters, name=name)
 

@@ -382,8 +382,8 @@ def _end(compiled: Holomorphic, end: sp.Expr | Number) -> Number:
         with at_precision(256):
             far = [compiled(acb(_FAR_OUT * k if end is sp.oo else -_FAR_OUT * k)) for k in (1, 2)]
         if not all(abs(v).upper() < _VANISHING for v in far):
-            slow = Problem(f"{compiled.formula} does not vanish at infinity as an exponential does")
-            raise UndecidedOrderError("density", slow, "bound the messages")
+            slow = Problem(f"its antiderivative {compiled.formula} does not vanish at infinity")
+            raise UndecidedOrderError("density", slow, "bound the messages, as in messages=(-10, 10)")
         return lambda: arb(0)
     place = _finite(end)
     return lambda: compiled(acb(place())).real
