@@ -4,7 +4,7 @@ import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
-from math import e, exp, pi
+from math import e, erfc, exp, pi, sqrt
 
 import flint
 import numpy as np
@@ -335,6 +335,25 @@ def test_the_normal_law_is_near_to_a_data_set_of_very_many_users(table):
             found = float(normal_bound(moments(laws, level, n), n))
         lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
         assert lower < found < most * lower
+
+
+def test_the_distance_to_the_normal_law_of_sums_of_unlike_variables():
+    """The theorem of Goldstein that the bound rests on: the L1 distance is at most the sum of E|X|^3 by the variance."""
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        law, cubes = {0.0: 1.0}, 0.0
+        for _ in range(rng.integers(1, 4)):
+            x, p = rng.normal(size=3) ** 3, rng.dirichlet(np.full(3, 0.5))
+            x = x - p @ x
+            cubes += p @ abs(x) ** 3
+            pairs = [(a + b, m * q) for a, m in law.items() for b, q in zip(x, p, strict=True)]
+            law = {v: sum(m for w, m in pairs if w == v) for v, _ in pairs}
+        v, m = np.array(sorted(law)), np.array([law[k] for k in sorted(law)])
+        s = np.sqrt(m @ v**2)
+        at = np.linspace(min(v[0], -7 * s), max(v[-1], 7 * s), 20_001)
+        below = np.concatenate([[0.0], np.cumsum(m)])[np.searchsorted(v, at, "right")]
+        distance = np.trapezoid(np.abs(below - [0.5 * erfc(-x / s / sqrt(2)) for x in at]), at)
+        assert distance <= cubes / s**2 * (1 + 1e-3)
 
 
 def test_mixtures_with_other_gains_are_covered_by_the_normal_law():
