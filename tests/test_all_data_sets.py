@@ -338,7 +338,7 @@ def test_the_normal_law_is_near_to_a_data_set_of_very_many_users(table):
 
 
 def test_the_distance_to_the_normal_law_of_sums_of_unlike_variables():
-    """The theorem of Goldstein that the bound rests on: the L1 distance is at most the sum of E|X|^3 by the variance."""
+    """The theorem of Goldstein that the bound rests on: the L1 distance is at most the sum of E|X|^3 over variance."""
     rng = np.random.default_rng(11)
     for _ in range(60):
         law, cubes = {0.0: 1.0}, 0.0

@@ -348,6 +348,15 @@ def test_discrete_gaussian_noise_is_its_own_table():
         assert left.side(n, kappa, s).rest == 0.0
 
 
+@pytest.mark.parametrize("noise", [sa.Cauchy(scale=1), sa.DiscreteGaussian(B=3, sigma=3)])
+def test_noise_that_the_verifier_does_not_make_has_near_ends_and_no_certificate(noise):
+    answer = sa.epsilon(noise, n=10**6, delta="1e-9")
+    assert answer.method == "interval"
+    assert 1.0 < answer.upper / answer.lower < 1.003
+    with pytest.raises(sa.errors.ArgumentError, match="has none"):
+        answer.certificate()
+
+
 @pytest.mark.parametrize("length", [0.05, 1.0, 4.0, 8.0])
 def test_places_of_others_cover_the_interval(length):
     for noise in (sa.Laplace(eps0=sp.Rational(str(length))), sa.Logistic(eps0=sp.Rational(str(length)))):
