@@ -70,8 +70,10 @@ def moments_of_rows(classes: Floats, first: Floats, second: Floats, e: Floats) -
     found = []
     with np.errstate(all="ignore"):  # what is no number proves nothing
         for m in classes:
-            w, r, centre = g / m, size / m, np.abs(mean[:, None])
-            up, down, rounding = ((x * x / m).sum(axis=1) for x in (np.maximum(g, 0.0), np.minimum(g, 0.0), size))
+            w, r = (np.where(size > 0.0, x / m, 0.0) for x in (g, size))
+            centre, squares = np.abs(mean[:, None]), g * w
+            up, down = (np.where(some, squares, 0.0).sum(axis=1) for some in (g > 0.0, g < 0.0))
+            rounding = (size * r).sum(axis=1)
             rounding *= _ROUNDED
             second, third = ((m * np.abs(w - mean[:, None]) ** k).sum(axis=1) for k in (2, 3))
             slack, more = (8.0 * _ROUNDED * (m * (r + centre + 1.0) ** k).sum(axis=1) for k in (2, 3))
