@@ -63,7 +63,7 @@ def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> 
 
     def excess(x: arb) -> arb:
         y = x / deviation
-        return x * below(y) + deviation * (-y * y / 2).exp() / (2 * arb.pi()).sqrt() + skew / 2
+        return x * below(y) + deviation * (-y * y / 2).exp() / (2 * arb.pi()).sqrt() + skew / 2 + variance.sqrt()
 
     chance = (excess(shift - mean + 2 * most + deviation / 2) / (deviation / 2)).min(_ONE)
     value = excess(shift) + up / gain * below((shift + most) / deviation)

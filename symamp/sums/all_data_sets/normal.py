@@ -106,10 +106,12 @@ def normal_bound(known: Moments, n: int) -> arb:
     if not (least > 0 and s.is_finite()):
         return arb("inf")
 
+    error = skew / 2 + variance.sqrt()  # half the L1 distance from the normal law
+
     def positive(x: arb) -> arb:
         """At least E(S + x - E S)_+ for the sum S of all others but one or two."""
         y = x / s
-        return x * _below(y) + s * (-y * y / 2).exp() / (2 * arb.pi()).sqrt() + skew / 2
+        return x * _below(y) + s * (-y * y / 2).exp() / (2 * arb.pi()).sqrt() + error
 
     reached = (2 * positive(t - mean + 2 * top + s / 2) / s).min(arb(1))
     whole = positive(t) + up / gain * _below((t + top) / s) + (both * down).sqrt() / loss * reached
