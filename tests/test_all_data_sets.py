@@ -4,7 +4,7 @@ import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
-from math import e, exp, pi
+from math import e, erfc, exp, pi, sqrt
 
 import flint
 import numpy as np
@@ -17,11 +17,12 @@ import symamp as sa
 from symamp.bounds.reduction import law_of
 from symamp.decompositions.blanket import triple
 from symamp.errors import ArgumentError
-from symamp.laws.law import Atom, Law, Level
+from symamp.laws.law import Atom, BallGparv, Law, Level
 from symamp.randomizers.catalogue import by_name
-from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets, normal_bound
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term, best_inverse_scale
 from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
+from symamp.sums.all_data_sets.normal import moments_of_laws, moments_of_rows, normal_bound
 from symamp.sums.all_data_sets.search import Searches
 from symamp.sums.divergence import enclose_divergence
 from symamp.verifier import verify
@@ -309,17 +310,16 @@ def test_close_to_the_best_constant_data_set_at_any_number_of_users(n):
     assert lower < upper < 1.012 * lower
 
 
-def prepared(laws, level, n):
+def moments(laws, level, n):
     with flint.ctx.workprec(128):
         found, gains, _ = Searches(laws).prepared(level, n, 128)
-        return [([*zip(g.values, g.masses, strict=True)], g.null_mass) for g in found], gains
+        return moments_of_laws(found, gains)
 
 
 @pytest.mark.parametrize(("t", "E", "n"), [(2, 1.0, 400), (2, 1.03, 400), (5, 1.05, 300)])
 def test_the_normal_law_is_above_all_compositions(t, E, n):
-    laws, gains = prepared(laws_of(binary(t), (0, 1)), level_of(Fraction(E)), n)
     with flint.ctx.workprec(128):
-        found = float(normal_bound(laws, gains, n))
+        found = float(normal_bound(moments(laws_of(binary(t), (0, 1)), level_of(Fraction(E)), n), n))
     assert found >= binary_maximum(t, E, n)
 
 
@@ -332,21 +332,64 @@ def test_the_normal_law_is_near_to_a_data_set_of_very_many_users(table):
     for eps, most in ((0.0, 1.001), (2e-5, 1.002), (1e-4, 1.2)):
         level = Level.of_float(eps)
         with flint.ctx.workprec(128):
-            found = float(normal_bound(*prepared(laws, level, n), n))
+            found = float(normal_bound(moments(laws, level, n), n))
         lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
         assert lower < found < most * lower
 
 
+def test_the_distance_to_the_normal_law_of_sums_of_unlike_variables():
+    """The theorem of Goldstein that the bound rests on: the L1 distance is at most the sum of E|X|^3 over variance."""
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        law, cubes = {0.0: 1.0}, 0.0
+        for _ in range(rng.integers(1, 4)):
+            x, p = rng.normal(size=3) ** 3, rng.dirichlet(np.full(3, 0.5))
+            x = x - p @ x
+            cubes += p @ abs(x) ** 3
+            pairs = [(a + b, m * q) for a, m in law.items() for b, q in zip(x, p, strict=True)]
+            law = {v: sum(m for w, m in pairs if w == v) for v, _ in pairs}
+        v, m = np.array(sorted(law)), np.array([law[k] for k in sorted(law)])
+        s = np.sqrt(m @ v**2)
+        at = np.linspace(min(v[0], -7 * s), max(v[-1], 7 * s), 20_001)
+        below = np.concatenate([[0.0], np.cumsum(m)])[np.searchsorted(v, at, "right")]
+        distance = np.trapezoid(np.abs(below - [0.5 * erfc(-x / s / sqrt(2)) for x in at]), at)
+        assert distance <= cubes / s**2 * (1 + 1e-3)
+
+
 def test_mixtures_with_other_gains_are_covered_by_the_normal_law():
     """Two laws of one mean whose mixture is admissible, as cells of shares of a group have them."""
-    atoms = [[(arb(3), arb(0.1)), (arb(-1), arb(0.2))], [(arb(1), arb(0.2)), (arb(-0.5), arb(0.2))]]
-    laws = [(x, 1 - sum((m for _, m in x), arb(0))) for x in atoms]
-    n = 10**6
-    both = ([(v, m / 2) for x in atoms for v, m in x], (laws[0][1] + laws[1][1]) / 2)
-    gains = [sum((v * m for v, m in x if v > 0), arb(0)) for x in atoms]
-    listed, mixture = normal_bound(laws, gains, n), normal_bound([both], [(gains[0] + gains[1]) / 2], n)
-    assert all(normal_bound([law], [gain], n) <= listed for law, gain in zip(laws, gains, strict=True))
-    assert mixture <= listed
+    n, rows = 10**6, [((3.0, 0.1), (-2.0, 0.2)), ((1.0, 0.2), (-1.5, 0.2))]
+    laws = [
+        BallGparv(*zip(*((arb(v), arb(m)) for v, m in x), strict=True), 1 - arb(x[0][1] + x[1][1]), arb(0))
+        for x in rows
+    ]
+    both = BallGparv(
+        laws[0].values + laws[1].values,
+        tuple(m / 2 for law in laws for m in law.masses),
+        (laws[0].null_mass + laws[1].null_mass) / 2,
+        arb(0),
+    )
+    gains = [law.values[0] * law.masses[0] for law in laws]
+    listed = normal_bound(moments_of_laws(laws, gains), n)
+    assert all(normal_bound(moments_of_laws([x], [y]), n) <= listed for x, y in zip(laws, gains, strict=True))
+    assert normal_bound(moments_of_laws([both], [(gains[0] + gains[1]) / 2]), n) <= listed < 1e-3
+
+
+def test_moments_of_rows_in_doubles_are_above_those_in_balls():
+    rng = np.random.default_rng(3)
+    rows, e, n = rng.dirichlet(np.full(30, 0.5), 4), np.array([[1.0 + 2e-5], [1.0 + 1e-9]]), 10**9
+    first, second, classes = rows[:2], 0.9 * rows[:2] + 0.1 * rows[1::-1], 0.2 * rows + 0.8 * rows.mean(axis=0)
+    for p, q, x, found in zip(first, second, e, moments_of_rows(classes, first, second, e), strict=True):
+        g = [arb(a) - arb(x[0]) * arb(b) for a, b in zip(p, q, strict=True)]
+        laws = [
+            BallGparv(tuple(a / arb(m) for a, m in zip(g, row, strict=True)), tuple(map(arb, row)), arb(0), arb(0))
+            for row in classes
+        ]
+        exact = moments_of_laws(laws, [sum((y for y in g if y > 0), arb(0))])
+        assert found.mean.overlaps(exact.mean + arb(0, 1e-11))
+        assert found.gain < exact.gain < found.most_gain
+        assert all(y < x < y * (1 + 1e-6) for x, y in zip(found[3:], exact[3:], strict=True))
+        assert normal_bound(exact, n) < normal_bound(found, n) < normal_bound(exact, n) * (1 + 1e-5)
 
 
 def test_certificates_by_the_normal_law():

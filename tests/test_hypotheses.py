@@ -58,7 +58,7 @@ SUBJECTS = {
     "noise": sa.Laplace(eps0=1),
     "other noise": sa.Laplace(eps0=2),
     "noise without a budget": sa.Gaussian(sigma=1),
-    "noise with heavy tails": sa.Cauchy(scale=1),
+    "discrete Gaussian noise": sa.DiscreteGaussian(B=40, sigma=40),
     "densities": sa.DensityMechanism(AFFINE, inputs=[0, 1], messages=(0, 1)),
     "other densities": sa.DensityMechanism(AFFINE, inputs=[0, "1/2"], messages=(0, 1)),
     "densities without a budget": sa.DensityMechanism(
@@ -120,7 +120,7 @@ VIOLATING = {
     "worst_ends": "densities",
     "finite_pairs": "a budget",
     "moderate_ratios": "noise without a budget",
-    "noise": "noise with heavy tails",
+    "noise": "discrete Gaussian noise",
     "density_on_interval": "densities",
     "few_pairs": "a table of nine inputs",
     "binary_response": "three-ary response",

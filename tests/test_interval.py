@@ -283,6 +283,80 @@ def test_nothing_is_left_where_kappa_is_large():
     assert table.remainder(0.25, 0.375, False).whole >= 1 - 1 / np.cosh(0.125)
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.25])
+def test_cauchy_noise_seen_on_the_circle(scale):
+    """What interpolation leaves of densities for the angle, and classes, at random places; M(s) by quadrature."""
+    table = grid_of(sa.Cauchy(scale=sp.Rational(str(scale))), 0).table()
+    tau, y, draws = sqrt(scale**2 + 0.25), table.y, np.random.default_rng(3)
+    wide, c = 2 * np.arctan(0.5 / tau), float(table.shape._c)
+
+    def density(t, x):
+        angle = np.clip((t - 0.5) * wide, -pi / 2 + 1e-9, pi / 2 - 1e-9)
+        message, grown = 0.5 + tau * np.tan(angle), tau / np.cos(angle) ** 2
+        return scale / pi / (scale**2 + (message - x) ** 2) * grown * wide
+
+    def interpolated(values, t):
+        j = np.clip(np.searchsorted(y, t, "right") - 1, 0, len(y) - 2)
+        a, b = y[j], y[j + 1]
+        return (np.sinh(c * (b - t)) * values[j] + np.sinh(c * (t - a)) * values[j + 1]) / np.sinh(c * (b - a))
+
+    ends, t = (0.25, 0.375), np.concatenate([y[:-1], draws.uniform(y[0], y[-1], 400)])
+    at_nodes = [np.array([float(table.shape.density(z, x)) for z in y]) for x in ends]
+    assert at_nodes[0] == pytest.approx(density(y, ends[0]), rel=1e-6)
+    bounds = table._between_inputs(*ends) + np.maximum(*(table._left_over(x) for x in ends))
+    j = np.clip(np.searchsorted(y, t, "right") - 1, 0, len(y) - 2)
+    b, h = float(sqrt(8 * table.shape.bend)), 0.125
+    for x in (*ends, 0.28, 0.3125, 0.36):
+        first, second = sinh(b * (ends[1] - x)) / sinh(b * h), sinh(b * (x - ends[0])) / sinh(b * h)
+        rest = density(t, x) - first * interpolated(at_nodes[0], t) - second * interpolated(at_nodes[1], t)
+        assert (rest >= -1e-9).all()
+        assert (rest <= bounds[j] + 1e-9).all()
+        assert rest.max() > 0.05 * bounds.max() or x in ends
+    places = grid_of(table.shape.noise, 0).places
+    weights = np.array([float(w) for w in table.weights])
+    classes = [np.array([float(z) for z in row[:-1]]) / weights for row in table.classes(places)]
+    for k, share in ((k, share) for k in range(len(places) - 1) for share in (0.1, 0.5, 0.8)):
+        x = (1 - share) * places[k] + share * places[k + 1]
+        mixed = (1 - share) * interpolated(classes[k], t) + share * interpolated(classes[k + 1], t)
+        assert (mixed <= density(t, x) * (1 + 1e-9)).all()
+    least = np.minimum(*(density(y, x) for x in (0.0, 1.0)))
+    assert (interpolated(least, t) <= np.minimum(density(t, 0.0), density(t, 1.0)) * (1 + 1e-9)).all()
+    assert weights @ at_nodes[0] == pytest.approx(1.0, abs=2e-3)
+
+
+def test_discrete_gaussian_noise_is_its_own_table():
+    noise, n = sa.DiscreteGaussian(B=3, sigma=2), 10**4
+    table = grid_of(noise, -40).table()
+    masses = np.exp(-np.square(np.arange(-60, 61)) / 8)
+    masses /= masses.sum()
+    for k, place in enumerate(table.shape.places):
+        found = [round(3 * y) - k for y in table.nodes]
+        assert list(map(float, table.row(place)[0])) == pytest.approx(masses[[z + 60 for z in found]], rel=1e-9)
+        assert sum(map(float, table.row(place)[0])) == pytest.approx(1.0, abs=1e-9)
+    others = grid_of(sa.DiscreteGaussian(B=9, sigma=5), -40)
+    assert [round(9 * x) for x in others.places] == [0, 1, 3, 6, 8, 9]
+    classes = np.array([[float(x) for x in row[:-1]] for row in others.table().classes(others.places)])
+    rows = np.array([list(map(float, others.table().row(k / 9)[0])) for k in range(10)])
+    assert classes[0] == pytest.approx(rows[0])
+    assert (classes[1] <= rows[1] * (1 + 1e-9)).all()
+    assert (0.5 * (classes[1] + classes[2]) <= rows[2] * (1 + 1e-9)).all()
+    assert (1 / 3 * classes[2] + 2 / 3 * classes[3] <= rows[5] * (1 + 1e-9)).all()
+    for above in (True, False):
+        left = table.remainder(*table.shape.places[:2], above)
+        kappa, s = left.kappa(n, -30.0)
+        assert kappa < 1e-9
+        assert left.side(n, kappa, s).rest == 0.0
+
+
+@pytest.mark.parametrize("noise", [sa.Cauchy(scale=1), sa.DiscreteGaussian(B=3, sigma=3)])
+def test_noise_that_the_verifier_does_not_make_has_near_ends_and_no_certificate(noise):
+    answer = sa.epsilon(noise, n=10**6, delta="1e-9")
+    assert answer.method == "interval"
+    assert 1.0 < answer.upper / answer.lower < 1.003
+    with pytest.raises(sa.errors.ArgumentError, match="has none"):
+        answer.certificate()
+
+
 @pytest.mark.parametrize("length", [0.05, 1.0, 4.0, 8.0])
 def test_places_of_others_cover_the_interval(length):
     for noise in (sa.Laplace(eps0=sp.Rational(str(length))), sa.Logistic(eps0=sp.Rational(str(length)))):
@@ -306,13 +380,29 @@ def below_normal(z):
     return np.array([0.5 * erfc(-x / sqrt(2)) for x in z])
 
 
+def below_cauchy(z):
+    return 0.5 + np.arctan(z) / pi
+
+
+SEVEN = np.arange(-45, 45) / 7 + 1 / 14
+
+
+def below_integers(z):
+    """Return the distribution function of discrete Gaussian noise with sigma = 7, in units of 7."""
+    masses = np.exp(-np.square(np.arange(-80, 81) / 7) / 2)
+    return np.cumsum(masses / masses.sum())[np.floor(7 * z + 80 + 1e-9).astype(int)]
+
+
 def constant_data_set(below, L, pair, other, n, eps, bins=1200):
     """Return D where all others hold one input, or each draws one of some: a contour integral in bins of messages.
 
     Nothing of the package is used. Inputs that are drawn are no worse than the worst that are held.
     """
-    far = {below_laplace: 0.0, below_logistic: 8.0, below_normal: 6.5}[below]
-    edges = np.linspace(-far, L + far, bins + 1)
+    if below in (below_cauchy, below_integers):
+        edges = 0.5 * L + np.tan(np.linspace(-0.499, 0.499, bins + 1) * pi) if below is below_cauchy else SEVEN
+    else:
+        far = {below_laplace: 0.0, below_logistic: 8.0, below_normal: 6.5}[below]
+        edges = np.linspace(-far, L + far, bins + 1)
     a, b, *held = (np.diff(np.concatenate([[0.0], below(edges - x), [1.0]])) for x in (*pair, *np.atleast_1d(other)))
     o = np.mean(held, axis=0)
     w = (a - exp(eps) * b) / o
@@ -339,13 +429,19 @@ def constant_data_set(below, L, pair, other, n, eps, bins=1200):
         (sa.Logistic, below_logistic, 1, 10**4, 0.0195),
         (sa.Logistic, below_logistic, 2, 1000, 0.166),
         (lambda eps0: sa.Gaussian(sigma=1 / sp.Integer(eps0)), below_normal, 1, 10**6, 0.00524),
+        (lambda eps0: sa.Cauchy(scale=1 / sp.Integer(eps0)), below_cauchy, 1, 1000, 0.0817),
+        (lambda eps0: sa.Cauchy(scale=1 / sp.Integer(eps0)), below_cauchy, 2, 10**6, 0.005),
+        (lambda eps0: sa.DiscreteGaussian(B=7 * eps0, sigma=7), below_integers, 1, 10**6, 0.00368),
     ],
 )
 def test_the_bound_is_above_pairs_inside_of_the_interval(family, below, eps0, n, eps):
     upper = float(NoiseInterval(family(eps0=eps0)).enclose(Level.of_float(eps), n, Settings()).upper.upper())
-    held = eps0 if below is below_normal else 0.0  # where rare messages tell most the others differ from the victim
+    is_rare = below in (below_normal, below_integers)
+    held = eps0 if is_rare else 0.0  # where rare messages tell most the others differ from the victim
     worst = constant_data_set(below, eps0, (0.0, eps0), held, n, eps)
     shares = [((0.03, 1.0), 0.0), ((0.0, 0.97), 0.0), ((0.05, 0.93), 0.02), ((0.0, 1.0), 0.4), ((0.5, 1.0), 0.0)]
+    if below is below_integers:
+        shares = [((i / 7, j / 7), k / 7) for i, j, k in ((0, 6, 7), (1, 7, 7), (0, 7, 3), (2, 5, 4), (0, 7, 0))]
     for (a, b), x in shares[: 1 if below is below_normal else None]:
         assert constant_data_set(below, eps0, (a * eps0, b * eps0), x * eps0, n, eps) <= upper
     assert worst <= upper <= 1.08 * worst
@@ -418,8 +514,9 @@ def test_bounds_are_parts_that_travel():
 @pytest.mark.parametrize(
     ("noise", "why"),
     [
-        (sa.DiscreteGaussian(B=2, sigma=1), "no density"),
-        (sa.Cauchy(scale=1), "tail"),
+        (sa.DiscreteGaussian(B=40, sigma=1), "more than 33 inputs"),
+        (sa.DiscreteGaussian(B=2, sigma=900), "too many messages"),
+        (sa.DiscreteGaussian(B=4, sigma="1/10"), "too far apart"),
         (sa.RandomizedResponse(k=2, eps0=1), "noise"),
     ],
 )

@@ -25,19 +25,21 @@ from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Floats, Level
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
+from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
+from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_laws, moments_of_rows, normal_bound
 from symamp.sums.all_data_sets.search import Found, Searches
 from symamp.sums.divergence import Enclosure, Settings
 
 SOURCE = "Theorem I (docs/proofs/interval.md)"
 # What is tuned. All grids, boxes and tilts give a bound; these trade time against width. Rules of thumb.
-_ROOM, _OF_MOMENTS = 2e-4, 4.5e-3
+_ROOM, _OF_MOMENTS, _OF_NORMAL = 2e-4, 4.5e-3, 1e-3
 """How far, relatively in epsilon, the bound may be above that of the pair of the ends, for what cells cost; and more,
-in log delta, for what moments do. The gap that is aimed at is room, too."""
+in log delta, for what moments do, and where the normal law serves. The gap that is aimed at is room, too."""
 _SHORTEST, _LONGEST, _STEP = 0.003, 0.125, 1.25
 """The least and the largest cell of compared inputs, as parts of the interval, and steps between."""
 _OF_CELL, _OF_REMAINDER = 0.4, 0.04
@@ -119,17 +121,17 @@ class NoiseInterval(PairBoundDefaults):
 
     @property
     def _least_log(self) -> float:
-        return _LEAST_WITHOUT_CUT if shape_of(self.noise).has_exponential_tail else _LEAST_LOG
+        return _LEAST_WITHOUT_CUT if shape_of(self.noise).is_whole else _LEAST_LOG
 
     def cut(self, log_delta: float) -> int:
         """Return where messages are cut for a divergence about this: log2 of a mass."""
-        if shape_of(self.noise).has_exponential_tail:
+        if shape_of(self.noise).is_whole:
             return 0
         return _BITS_OF_CUT * floor((min(max(log_delta, _LEAST_LOG), 0.0) / log(2.0) - _BITS_LOST) / _BITS_OF_CUT)
 
     def cut_at(self, level: Level, n: int) -> int:
         """Return the same for a level, by an estimate of the divergence where all others are at one end."""
-        return 0 if shape_of(self.noise).has_exponential_tail else self.cut(self._at_one_end(level, n))
+        return 0 if shape_of(self.noise).is_whole else self.cut(self._at_one_end(level, n))
 
     def _at_one_end(self, level: Level, n: int) -> float:
         """Return an estimate of the logarithm of the divergence of the ends where all others are at one of them."""
@@ -143,6 +145,18 @@ class NoiseInterval(PairBoundDefaults):
         is_useless = not grid.is_known or grid.decides_alone(n, level.rough_minus_one())
         return cut, None if is_useless else self.ends(cut).searches.found(level, n, limits)
 
+    def of_ends(self, cut: int, level: Level, n: int, found: Found, settings: Settings) -> tuple[float, float]:
+        """Return estimates, in the logarithm, of the bound of the pair of the ends and of how far above all may be."""
+        minus_one, ends = level.rough_minus_one(), self.ends(cut)
+        room = _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
+        if not is_worth_asking(found.log_value, n):
+            return found.log_value, _OF_MOMENTS + room
+        with at_precision(BITS):
+            distinct, gains, _ = ends.searches.prepared(level, n, BITS)
+            normal = float(normal_bound(moments_of_laws(distinct, gains), n).log())
+        by_normal = normal + _OF_NORMAL < found.log_value + _OF_MOMENTS
+        return (normal, _OF_NORMAL + room) if by_normal else (found.log_value, _OF_MOMENTS + room)
+
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed."""
         return {"noise": self.noise}
@@ -154,7 +168,7 @@ class NoiseInterval(PairBoundDefaults):
         cut, found = self.found(level, n, settings.limits)
         if found is None or not found.log_value > self._least_log:
             return inf
-        own = self.ends(cut).log_estimate(level, n, settings.usual) + _room(found, level, n)
+        own = sum(self.of_ends(cut, level, n, found, settings))
         lost = grid_of(self.noise, cut).lost
         return float(np.logaddexp(own, log(lost))) if lost > 0.0 else own
 
@@ -166,8 +180,8 @@ class NoiseInterval(PairBoundDefaults):
         share = grid_of(self.noise, cut).lost * exp(min(-log_delta, 700.0)) if cut else 0.0
         if share >= 1.0:
             return inf
-        less = _OF_MOMENTS - log1p(-share)
-        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - less, settings.usual, start)
+        room = _OF_NORMAL if is_worth_asking(log_delta, n) else _OF_MOMENTS
+        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - room + log1p(-share), settings.usual, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of every pair of inputs of the interval.
@@ -181,22 +195,14 @@ class NoiseInterval(PairBoundDefaults):
         with at_precision(BITS):
             everywhere = one_user(self.noise, level)
             parameters = None if found is None else raised_to_majorant(found.parameters)
-            if (
-                found is None
-                or parameters is None
-                or not self._least_log < found.log_value < 0.0
-                or _room(found, level, n) > max(1.0, -found.log_value)
-            ):
+            if found is None or parameters is None or not self._least_log < found.log_value < 0.0:
                 return Enclosure(arb(0), everywhere, "one user", BITS)
-            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, parameters, settings)
+            ends, room = self.of_ends(cut, level, n, found, settings)
+            if room > max(1.0, -ends):
+                return Enclosure(arb(0), everywhere, "one user", BITS)
+            boxes = _Boxes(grid_of(self.noise, cut), level, n, found, (ends, room), parameters, settings)
             upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
         return Enclosure(arb(0), upper, "boxes of pairs", BITS, evidence=evidence)
-
-
-def _room(found: Found, level: Level, n: int) -> float:
-    """Return how far, in log delta, the bound may be above that of the pair of the ends."""
-    minus_one = level.rough_minus_one()
-    return _OF_MOMENTS + _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
 
 
 def one_user(noise: AdditiveNoise, level: Level) -> arb:
@@ -238,12 +244,20 @@ class _Boxes:
     """
 
     def __init__(
-        self, grid: Grid, level: Level, n: int, found: Found, parameters: Parameters, settings: Settings
+        self,
+        grid: Grid,
+        level: Level,
+        n: int,
+        found: Found,
+        ends: tuple[float, float],
+        parameters: Parameters,
+        settings: Settings,
     ) -> None:
-        self.grid, self.level, self.n, self.log_unit, self.limits = grid, level, n, found.log_value, settings.limits
-        self.parameters = parameters
+        self.grid, self.level, self.n, self.parameters, self.limits = grid, level, n, parameters, settings.limits
+        self.log_unit, room = ends
+        self.is_by_normal = self.log_unit != found.log_value
         self.e = 1.0 + level.rough_minus_one()
-        self.room = _room(found, level, n) + settings.gap
+        self.room = room + settings.gap
         self.aim = exp(self.room) + self._in_units(grid.lost)
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
@@ -318,6 +332,8 @@ class _Boxes:
 
         ``wider`` is how much longer they may be than the room says.
         """
+        if self.grid.shape.places:
+            return self.grid.shape.places
         shortest, most = wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
         places, size = [0.0], shortest
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
@@ -376,8 +392,12 @@ class _Boxes:
             work = len(open_) * classes.size * (3 + len(self.parameters.terms))
             self.limits.charge(TRIPLES.of(work))
             pairs = np.pad(p[order], ((0, 0), (0, 1))), np.pad(q[order], ((0, 0), (0, 1)))
-            better = bounds_by_moments(classes, pairs, e[order], self.n, self.parameters, aim, 64)
-            better = np.nan_to_num(better, nan=inf) * self.aim * slack
+            if self.is_by_normal:
+                every = moments_of_rows(classes, *pairs, e[order])
+                better = np.array([float_above(normal_bound(x, self.n)) for x in every]) * exp(-self.log_unit) * slack
+            else:
+                better = bounds_by_moments(classes, pairs, e[order], self.n, self.parameters, aim, 64)
+                better = np.nan_to_num(better, nan=inf) * self.aim * slack
             values[order] = np.minimum(values[order], better)
         found[i, j] = values
         return found
@@ -455,14 +475,15 @@ def _no_smooth_noise(subject: Subject) -> str | None:
 
 NOISE = Hypothesis(
     "noise",
-    "Messages carry noise with a log-concave density, and inputs fill an interval.",
+    "Messages carry noise with a log-concave density, or Cauchy noise, and inputs fill an interval; or they carry "
+    "discrete Gaussian noise, and inputs are few integers.",
     every(_no_smooth_noise),
 )
 INTERVAL = Bound(
     "interval",
     ProofStatus.PROVED,
     SOURCE,
-    "all pairs of an interval of inputs and all data sets, for log-concave noise",
+    "all pairs of an interval of inputs and all data sets, for noise",
     "interval",
     (*SHUFFLED, NOISE),
     interval_bound,

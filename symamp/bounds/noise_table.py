@@ -7,10 +7,11 @@ e^(-cy). What is left is bounded by c^2 f - f'': nothing at all for Laplace nois
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
-from math import ceil, exp, inf, log
+from math import ceil, exp, inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
+from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
+from symamp.randomizers.noise.distributions import Cauchy
 from symamp.sums.kernels.tilted import exp_minus_linear
 
 BITS = 192
@@ -49,6 +52,10 @@ _FIRST_COST, _NO_WORSE = 1.5e-4, 0.992
 may become by thinning."""
 _MOST_PLACES = 24
 """Places of other users up to 1/2."""
+_MOST_INTEGERS, _MOST_MESSAGES, _MOST_DEVIATIONS = 32, 1000, 6.0
+"""Of noise on integers: the largest input, in all and in units of sigma, and about how many messages there are."""
+_OF_ANGLES, _MOST_ANGLES = 5e-5, 300
+"""What cells of angles may miss, relatively; and of how many there may be on either side."""
 _SEARCHED = np.geomspace(1e-3, 30.0, 90)
 """Tilts of remainders, in units of a rough guess."""
 _MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 16, 1.001
@@ -160,6 +167,64 @@ class Shape:
         with at_precision(BITS):
             return exp(min(self.float_rate if self.has_rate else self.slope(self.reach(-10)), 700.0))
 
+    places: tuple[float, ...] = ()
+    others: tuple[float, ...] = ()
+    """The inputs, where they are few; and those of other users that have a class."""
+    unit = 1
+    """The length of the interval, in units of the noise."""
+
+    def nodes(self, far: float) -> tuple[float, ...] | None:
+        """Return the messages of all tables, None where they are chosen."""
+        return None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether tables have all messages: nothing is cut off."""
+        return self.has_exponential_tail
+
+    def density(self, node: float, place: float) -> arb:
+        """Return the density of a message on an input."""
+        return self.at(node - place)
+
+    def weights(self, nodes: Sequence[float]) -> list[arb]:
+        """Return the integrals of the functions that are 1 at one of the nodes, and 0 at the others."""
+        tail = [1 / self.c()] if self.has_exponential_tail else [arb(0)]
+        after, before = zip(*(self.halves(a, b) for a, b in pairwise(nodes)), strict=True)
+        return [a + b for a, b in zip([*tail, *before], [*after, *tail], strict=True)]
+
+    @cached_property
+    def bend(self) -> float:
+        """Mixtures of two inputs miss at most this times the square of their distance: 1 - 1/cosh(ch/2)."""
+        with at_precision(BITS):
+            c = self.c()
+            return _above(c * c) / 8.0 * _ROUNDED
+
+    def steep(self, cells: Floats) -> Floats:
+        """Return by how much, relatively, what interpolates bends on cells of messages."""
+        if self.has_rate:
+            return np.full(len(cells), 8.0 * self.bend)
+        with at_precision(BITS):
+            a = _above(self.precision()) * _ROUNDED
+        return np.asarray(a * a / 4.0 * np.exp(a * cells / 2.0) * _ROUNDED)
+
+    def missed(self, table: NoiseTable, place: float, at_nodes: Floats) -> Floats:
+        """Return at most what interpolation leaves of an input on cells of messages, by their length squared/8."""
+        if self.has_rate:
+            return table.bends.between(table.y[:-1] - place, table.y[1:] - place)
+        # the place is a node: densities on a cell are at most those at its ends
+        return np.asarray(
+            4.0 * place * (1.0 - place) * self.steep(table.cells) * np.maximum(at_nodes[:-1], at_nodes[1:])
+        )
+
+    def missed_between(self, table: NoiseTable, start: float, end: float, most: Floats) -> Floats:
+        """Return the same of inputs between two, by their distance squared/8; ``most`` is their larger density."""
+        return table.bends.between(table.y[:-1] - end, table.y[1:] - start)
+
+    def kept(self, first: arb, second: arb, h: float) -> arb:
+        """Return what mixtures of two inputs are multiplied by, at a message, to be below all between: e^(-L^2/8)."""
+        size = (first / second).log()
+        return (-size * size / 8).exp()
+
     def at(self, z: float) -> arb:
         """Return f(z) at a fixed precision."""
         z = abs(z)
@@ -223,10 +288,145 @@ class Shape:
             return np.array(ends), -np.array([_above(-v) for v in values]), np.array([_above(v) for v in values])
 
 
+class _OfIntegers(Shape):
+    """Discrete Gaussian noise on few inputs: all messages that are kept, and nothing between them or between inputs."""
+
+    def __init__(self, noise: AdditiveNoise) -> None:
+        super().__init__(noise)
+        assert isinstance(noise, DiscreteGaussian)
+        self.integers, self.unit, self._sigma = noise, int(noise["B"]), float(noise["sigma"])
+        self.places = tuple(self._place(k) for k in range(self.unit + 1))
+        half = [k for k in (2**i - 1 for i in range(_MOST_INTEGERS)) if 2 * k < self.unit]
+        self.others = tuple(self._place(k) for k in (*half, *(self.unit - k for k in reversed(half))))
+
+    def _place(self, k: int) -> float:
+        return rounded(k / self.unit)
+
+    @cached_property
+    def unsupported(self) -> str | None:
+        if self.unit > _MOST_INTEGERS:
+            return f"here it has more than {_MOST_INTEGERS + 1} inputs"
+        if self.unit + 2 * self._farthest(_FARTHEST[0]) > _MOST_MESSAGES:
+            return "here it has too many messages"
+        return None if self.unit <= _MOST_DEVIATIONS * self._sigma else "here its inputs are too far apart"
+
+    def _farthest(self, log2_mass: int) -> int:
+        """Return an integer beyond which there is less mass than this: P(Z > k) <= e^(-k^2/(2 sigma^2))."""
+        return ceil(self._sigma * sqrt(-1.4 * log2_mass))
+
+    def nodes(self, far: float) -> tuple[float, ...]:
+        most = round(far * self.unit)
+        return tuple(self._place(k) for k in range(-most, self.unit + most + 1))
+
+    def at(self, z: float) -> arb:
+        k = abs(round(z * self.unit))
+        if k not in self._known:
+            with at_precision(BITS):
+                self._known[k] = self.integers.weight(k) / self.integers.total()
+        return self._known[k]
+
+    def reach(self, log2_mass: int) -> float:
+        def is_far(k: int) -> bool:
+            return bool(self.integers.at_least(k + 1) < arb(2) ** log2_mass)
+
+        with at_precision(BITS):
+            return self._place(bisect_left(range(self._farthest(log2_mass)), True, key=is_far))
+
+    def weights(self, nodes: Sequence[float]) -> list[arb]:
+        return [arb(1)] * len(nodes)
+
+    def slope(self, z: float) -> float:
+        return self.unit**2 * z / self._sigma**2
+
+    def bends(self, far: float) -> Bends:
+        return Bends(np.array([0.0, 1.0 + far]), np.zeros(1))
+
+    def steep(self, cells: Floats) -> Floats:
+        return np.zeros(len(cells))
+
+    def kept(self, first: arb, second: arb, h: float) -> arb:
+        return super().kept(first, second, h) if round(h * self.unit) > 1 else arb(1)  # neighbours have nobody between
+
+    bend, kink, has_rate, has_exponential_tail = 0.0, 0.0, False, False
+
+
+class _OnCircle(Shape):
+    """Cauchy noise: messages are 1/2 + tau tan(psi), tau^2 = scale^2 + 1/4, in units of the angle of the interval.
+
+    The density for the angle is a constant over A + B cos(2 psi) + C sin(2 psi), on all of the circle.
+    """
+
+    def __init__(self, noise: AdditiveNoise) -> None:
+        super().__init__(noise)
+        with at_precision(BITS):
+            self._s = number(noise["scale"])()
+            self._tau = (self._s * self._s + arb(0.25)).sqrt()
+            self._wide = 2 * (1 / (2 * self._tau)).atan()  # the angle of the interval
+            self._end = 0.5 + float(arb.pi() / (2 * self._wide))
+            s, tau = self._s, self._tau
+            c = 9 * tau * tau / (2 * s * s) - 4  # the largest F''/F, and the least is -4/(2 tau - 1)
+            self._c, self._missed = c.sqrt() * self._wide, _above((c + 4 / (2 * tau - 1)) * self._wide * self._wide)
+            self.bend, self._slope_of_angle = _above(9 / (64 * s * s)), _above(self._wide / s)
+            self._slope_of_input = _above(1 / s)
+
+    unsupported, is_whole, kink, has_exponential_tail = None, True, 0.0, False
+
+    def nodes(self, far: float) -> tuple[float, ...]:
+        step = max((8.0 * _OF_ANGLES / self._missed) ** 0.5, self._end / _MOST_ANGLES)
+        parts = ((0.5, 1.0), (1.0, self._end)) if self._end > 1.0 + 1e-6 else ((0.5, 1.0),)
+        right = [rounded(x) for a, b in parts for x in np.linspace(a, b, 2 + int((b - a) / step))[:-1].tolist()]
+        return (1.0 - self._end, *(1.0 - x for x in right[:0:-1]), *right, self._end)
+
+    def _angle(self, node: float) -> arb:
+        if abs(node - 0.5) >= self._end - 0.5:
+            return arb.pi() / (2 if node > 0.5 else -2)
+        return (arb(node) - arb(0.5)) * self._wide
+
+    def density(self, node: float, place: float) -> arb:
+        with at_precision(BITS):
+            u, s, tau = arb(0.5) - arb(place), self._s, self._tau
+            sine, cosine = self._angle(node).sin_cos()
+            whole = s * s * cosine * cosine + (u * cosine + tau * sine) ** 2
+            return s * tau / (arb.pi() * whole) * self._wide
+
+    def reach(self, log2_mass: int) -> float:
+        return self._end - 1.0
+
+    def weights(self, nodes: Sequence[float]) -> list[arb]:
+        lengths = [(self._angle(b) - self._angle(a)) / self._wide for a, b in pairwise(nodes)]
+        halves = [(self._c * h / 2).tanh() / self._c for h in lengths]
+        return [a + b for a, b in zip([arb(0), *halves], [*halves, arb(0)], strict=True)]
+
+    @cached_property
+    def usual_ratio(self) -> float:
+        return float(number(self.noise.local_ratio())())
+
+    def slope(self, z: float) -> float:
+        return self._slope_of_input
+
+    def bends(self, far: float) -> Bends:
+        return Bends(np.array([0.0, 1.0 + far]), np.zeros(1))
+
+    def steep(self, cells: Floats) -> Floats:
+        return np.full(len(cells), _above(self._c * self._c) * _ROUNDED)
+
+    def missed(self, table: NoiseTable, place: float, at_nodes: Floats) -> Floats:
+        most = np.maximum(at_nodes[:-1], at_nodes[1:]) * np.exp(self._slope_of_angle * table.cells)
+        return np.asarray(self._missed * most * _ROUNDED)
+
+    def missed_between(self, table: NoiseTable, start: float, end: float, most: Floats) -> Floats:
+        far = self._slope_of_input * (end - start) + self._slope_of_angle * table.cells
+        return np.asarray(200.0 / 9.0 * self.bend * np.maximum(most[:-1], most[1:]) * np.exp(far) * _ROUNDED)
+
+    def kept(self, first: arb, second: arb, h: float) -> arb:
+        return (-5 * (arb(h) / self._s) ** 2 / 32).exp()
+
+
 @lru_cache(maxsize=64)
 def shape_of(noise: AdditiveNoise) -> Shape:
     """Return what is known of a noise."""
-    return Shape(noise)
+    kinds: dict[type, type[Shape]] = {DiscreteGaussian: _OfIntegers, Cauchy: _OnCircle}
+    return kinds.get(Shape if noise.parameters else type(noise), Shape)(noise)
 
 
 class Bends:
@@ -362,24 +562,15 @@ class NoiseTable:
         self._found: dict[float, Floats] = {}
         self._rows: dict[float, tuple[list[arb], arb]] = {}
         with at_precision(BITS):
-            c = shape.c()
-            halves = [shape.halves(a, b) for a, b in pairwise(self.nodes)]
-            tail = [1 / c] if shape.has_exponential_tail else [arb(0)]
-            after, before = zip(*halves, strict=True)
-            self.weights = [a + b for a, b in zip([*tail, *before], [*after, *tail], strict=True)]
-            self._tail = _above(tail[0])
-            # 1 - 1/cosh(ch/2) is at most c^2 h^2/8
-            self._bend = _above(c * c) / 8.0 * _ROUNDED
-            self._steep = np.full(len(self.cells), 8.0 * self._bend)
-            if not shape.has_rate:
-                a = _above(shape.precision()) * _ROUNDED
-                self._steep = a * a / 4.0 * np.exp(a * self.cells / 2.0) * _ROUNDED
+            self.weights = shape.weights(self.nodes)
+            self._tail = _above(1 / shape.c()) if shape.has_exponential_tail else 0.0
+        self._steep = shape.steep(self.cells)
 
     def row(self, place: float) -> tuple[list[arb], arb]:
         """Return the masses of the nodes for the input at a place, and their sum, which is about 1."""
         if place not in self._rows:
             with at_precision(BITS):
-                masses = [w * self.shape.at(y - place) for y, w in zip(self.nodes, self.weights, strict=True)]
+                masses = [w * self.shape.density(y, place) for y, w in zip(self.nodes, self.weights, strict=True)]
                 self._rows[place] = masses, sum(masses, arb(0))
         return self._rows[place]
 
@@ -409,22 +600,17 @@ class NoiseTable:
 
     def _densities(self, place: float) -> Floats:
         if place not in self._found:
-            self._found[place] = np.array([float(self.shape.at(y - place)) for y in self.nodes])
+            self._found[place] = np.array([float(self.shape.density(y, place)) for y in self.nodes])
         return self._found[place]
 
     def _left_over(self, place: float) -> Floats:
         """Return at most what interpolation between messages leaves of a row."""
-        if self.shape.has_rate:
-            left = self.bends.between(self.y[:-1] - place, self.y[1:] - place)
-        else:  # the place is a node: densities on a cell are at most those at its ends
-            at_nodes = self._densities(place)
-            left = 4.0 * place * (1.0 - place) * self._steep * np.maximum(at_nodes[:-1], at_nodes[1:])
-        return np.asarray(self.cells**2 / 8.0 * left * _ROUNDED)
+        return np.asarray(self.cells**2 / 8.0 * self.shape.missed(self, place, self._densities(place)) * _ROUNDED)
 
     def _between_inputs(self, start: float, end: float) -> Floats:
         """Return at most what interpolation between two inputs leaves, but for the kink."""
-        h = (end - start) * _ROUNDED
-        return np.asarray(h * h / 8.0 * self.bends.between(self.y[:-1] - end, self.y[1:] - start) * _ROUNDED)
+        h, most = (end - start) * _ROUNDED, np.maximum(self._densities(start), self._densities(end))
+        return np.asarray(h * h / 8.0 * self.shape.missed_between(self, start, end, most) * _ROUNDED)
 
     @cached_property
     def _hidden(self) -> Floats:
@@ -443,7 +629,11 @@ class NoiseTable:
         found = list[list[arb]]()
         with at_precision(BITS):
             rows = [self.row(place)[0] for place in places]
-            kept = [[_kept(a / b) for a, b in zip(*pair, strict=True)] for pair in pairwise(rows)]
+            gaps = [b - a for a, b in pairwise(places)]
+            kept = [
+                [self.shape.kept(a, b, h) for a, b in zip(*pair, strict=True)]
+                for h, pair in zip(gaps, pairwise(rows), strict=True)
+            ]
             for k, row in enumerate(rows):
                 here = [reduce(arb.min, some) for some in zip(*kept[max(k - 1, 0) : k + 1], strict=True)]
                 thinned = [m * reduce(arb.min, here[max(j - 1, 0) : j + 2]) for j, m in enumerate(row)]
@@ -482,7 +672,10 @@ class NoiseTable:
         with at_precision(BITS):
             sums = [float(self.row(x)[1]) for x in (start, end)]
         small = min(sums) / _ROUNDED
-        eta = max(1.0 - (1.0 - self._bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
+        eta = max(1.0 - (1.0 - self.shape.bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
+        if self.shape.places:  # there are no inputs between: nothing but what is cut off
+            nothing = np.zeros((2, 1))
+            return Remainder(nothing, nothing, eta, 0.0, 0.0 if above else eta)
         b = self._between_inputs(start, end) + np.maximum(self._left_over(start), self._left_over(end))
         r = np.maximum(ratio[:-1], ratio[1:]) / small * _ROUNDED
         part = (np.log(r) / log(_APART)).astype(int) if either else np.zeros(len(r), int)
@@ -511,12 +704,6 @@ class NoiseTable:
         return Remainder(w, x, eta, 0.0 if above else self.lost, whole * _ROUNDED, either)
 
 
-def _kept(ratio: arb) -> arb:
-    """Return e^(-L^2/8) for L = log of a ratio: mixtures, times this, are below what is log-concave between two."""
-    size = ratio.log()
-    return (-size * size / 8).exp()
-
-
 def _fixed(value: arb) -> Number:
     return lambda: value
 
@@ -530,9 +717,9 @@ class Grid:
     def __init__(self, shape: Shape, log2_mass: int) -> None:
         self.shape, self.far = shape, shape.reach(log2_mass)
         with at_precision(BITS):
-            self.outside = _above(shape.noise.survival(arb(self.far))) if self.far > 0.0 else 0.0
+            self.outside = 0.0 if shape.is_whole else _above(shape.noise.survival(arb(self.far) * shape.unit))
         self._bends = shape.bends(self.far)
-        self._steps = self._spaced()
+        self._steps = self._spaced() if shape.nodes(self.far) is None else []
         self.cap = inf
         self._base = self._made(())
         if not shape.has_rate:
@@ -578,6 +765,8 @@ class Grid:
         return places + [(1.0 - x, step) for x, step in places]
 
     def _made(self, more: Sequence[float]) -> NoiseTable:
+        if (listed := self.shape.nodes(self.far)) is not None:
+            return NoiseTable(self.shape, listed, self._bends, 2.0 * self.outside, self.cap)
         fixed = np.array(sorted({0.0, 0.5, 1.0, *more}))
         free = (x for x, step in self._steps if float(np.abs(fixed - x).min()) > 0.3 * step)
         nodes = sorted({*fixed.tolist(), *free, -self.far, 1.0 + self.far})
@@ -617,6 +806,8 @@ class Grid:
         >>> found[0], found[-1], 5 <= len(found) < 10
         (0.0, 1.0, True)
         """
+        if self.shape.places:
+            return self.shape.others
         worst = self._chi_square([(0.0, 1.0)], 0.0)
         places = [0.0, self._longest([(0.0, 1.0)], 0.0, worst * (1.0 + _FIRST_COST))]
         pairs = [(a, 1.0) for a in np.linspace(0.0, 1.0, 9)[:-1].tolist()]

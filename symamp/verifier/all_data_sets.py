@@ -13,6 +13,8 @@ from typing import Any
 
 from flint import acb, acb_series, arb, arb_mat, arb_series
 
+from .check import INFINITY
+
 _LOG_FLOOR, _NEED_NOT_BE_SHARP = 70, 1e-5
 """|M|^N is not followed below e^-70 of its largest value; a cell below this part of the result need not be sharp."""
 _ZERO, _ONE = arb(0), arb(1)
@@ -52,7 +54,8 @@ def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> 
     least, fourth = _ONE, _ZERO
     for centre, square in ((gain, up), (loss, down)):
         share = 1 - (-2 * square * log_rare / m).sqrt() / centre
-        check.require(share > 0, f"{what}: too few users for the normal law", "invalid")
+        if not share > 0:  # too few users
+            return INFINITY
         least, fourth = least * share, fourth + (3 * square**2 + square * size**2 / m).sqrt() / (m * centre**2)
 
     def below(x: arb) -> arb:
@@ -64,7 +67,7 @@ def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> 
 
     chance = (excess(shift - mean + 2 * most + deviation / 2) / (deviation / 2)).min(_ONE)
     value = excess(shift) + up / gain * below((shift + most) / deviation)
-    value += (both * down).sqrt() / loss * chance + 3 * fourth * (deviation + most) / (2 * least)
+    value += (both * down).sqrt() / loss * chance + 3 * fourth * (deviation + most + shift.max(_ZERO)) / (2 * least)
     return (n - 1) * value / arb(m) ** 2 + 2 * n * _largest(gains) * log_rare.exp()
 
 

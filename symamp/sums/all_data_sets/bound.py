@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import exp, inf, log, sqrt
-from operator import add
 
 import numpy as np
 from flint import arb
@@ -17,6 +16,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters
 from symamp.sums.all_data_sets.integral import CellBound, TermBalls
 from symamp.sums.all_data_sets.laws import raised_to_majorant
+from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_laws, normal_bound
 from symamp.sums.all_data_sets.search import SHARP, Found, Searches
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
 
@@ -28,9 +28,6 @@ _EVEN, _LEAST_SHARE, _AIM = 0.5, 0.015, 0.4
 then cost about alike; _LEAST_SHARE times the slack is allowed to all. Sizes aim at the part _AIM of that."""
 _OF_OTHERS = 0.5
 _MOST_CELLS = 3_000
-_ERRORS, _TAIL = log(100.0), 8
-"""The divergence, in the logarithm and times n, from which on the normal law is asked for; sums as far from their means
-as have a chance of e^-8/n^2 are left out."""
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
 
 
@@ -102,57 +99,7 @@ def estimate_log_all_data_sets(
 
 def _normal(laws: Sequence[BallGparv], gains: Sequence[arb], n: int, found: Found) -> arb:
     """Return the bound by the normal law, inf where its error is too large to be asked for."""
-    if not found.log_value + log(n) > _ERRORS:
-        return arb("inf")
-    return normal_bound([([*zip(g.values, g.masses, strict=True)], g.null_mass) for g in laws], gains, n)
-
-
-def normal_bound(laws: Sequence[tuple[list[tuple[arb, arb]], arb]], gains: Sequence[arb], n: int) -> arb:
-    """Return a bound for every data set of the other n - 1 users by the normal law with the largest variance.
-
-    ``laws`` are atoms (value, mass) with the mass at 0, of ``gains`` E[G_+]: one for all, or one for each law.
-
-    Guarantee
-    ---------
-    At least the divergence, whatever laws of the list, or mixtures of them, the other users have.
-    Proof: docs/proofs/all_data_sets.md, section "Very many users".
-    """
-    if n < 3:
-        return arb("inf")
-    users, nothing = n - 2, arb(0)  # the others but one
-    every = [[*atoms, (nothing, null)] for atoms, null in laws]
-    mean = reduce(arb.union, [total([m * v for v, m in law]) for law in every])
-    centred = [[(abs(v - mean), m) for v, m in law] for law in every]
-    variances = [total([m * x * x for x, m in law]) for law in centred]
-    skews = [total([m * x * x * x for x, m in law]) / y for law, y in zip(centred, variances, strict=True)]
-    signed = [[[((s * v).max(nothing), m) for v, m in law] for law in every] for s in (1, -1)]
-    up, down = ([total([m * x * x for x, m in law]) for law in side] for side in signed)
-    both, up, down, variance, skew = (reduce(arb.max, x) for x in (map(add, up, down), up, down, variances, skews))
-    top, bottom = (reduce(arb.max, [x for law in side for x, _ in law]) for side in signed)
-    gain, tail = reduce(arb.min, gains), 2 * arb(n).log() + _TAIL
-    loss, s, t = gain - mean, (users * variance).sqrt(), users * mean
-    # What the sums p and m are at least, in units of their means, but for rare cases; and their fourth moments.
-    least, fourth = arb(1), nothing
-    for centre, square in ((gain, up), (loss, down)):
-        least *= (1 - (2 * square * tail / users).sqrt() / centre).max(nothing)
-        fourth += (3 * square * square + square * top.max(bottom) ** 2 / users).sqrt() / (users * centre * centre)
-    if not least > 0:
-        return arb("inf")
-
-    def positive(x: arb) -> arb:
-        """At least E(S + x - E S)_+ for the sum S of all others but one or two."""
-        y = x / s
-        return x * _below(y) + s * (-y * y / 2).exp() / (2 * arb.pi()).sqrt() + skew / 2
-
-    reached = (2 * positive(t - mean + 2 * top + s / 2) / s).min(arb(1))
-    whole = positive(t) + up / gain * _below((t + top) / s) + (both * down).sqrt() / loss * reached
-    whole += 3 * (s + top) * fourth / (2 * least)
-    return ((n - 1) * whole / arb(users) ** 2 + 2 * n * reduce(arb.max, gains) * (-tail).exp()).upper()
-
-
-def _below(x: arb) -> arb:
-    """Return the normal distribution function."""
-    return (-x / arb(2).sqrt()).erfc() / 2
+    return normal_bound(moments_of_laws(laws, gains), n) if is_worth_asking(found.log_value, n) else arb("inf")
 
 
 def _of_poor(found: Found) -> float:

@@ -1,0 +1,120 @@
+"""The bound over all data sets by the normal law, in closed form: for very many users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import log
+from operator import add
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb
+
+from symamp.laws.law import BallGparv, Floats, total
+
+_ERRORS, _TAIL = log(100.0), 8
+"""The divergence, in the logarithm and times n, from which on the normal law is asked for; sums as far from their means
+as have a chance of e^-8/n^2 are left out."""
+_ROUNDED = 2.0**-40
+"""More than the roundings of sums of some thousand doubles, relative to sums of what they are differences of."""
+
+
+class Moments(NamedTuple):
+    """What the normal law needs of the laws of w that other users may have, each at its worst.
+
+    The mean, which all share; the least and the largest E w+; E w^2, E (w+)^2, E (w-)^2 and the variance; the absolute
+    third moment about the mean divided by the variance; the largest w and -w.
+    """
+
+    mean: arb
+    gain: arb
+    most_gain: arb
+    both: arb
+    up: arb
+    down: arb
+    variance: arb
+    skew: arb
+    top: arb
+    bottom: arb
+
+
+def is_worth_asking(log_value: float, n: int) -> bool:
+    """Return whether the error of the normal law may be small beside a bound that is known."""
+    return log_value + log(n) > _ERRORS
+
+
+def moments_of_laws(laws: Sequence[BallGparv], gains: Sequence[arb]) -> Moments:
+    """Return the moments of laws of ``gains`` E[G_+]: one for all, or one for each law."""
+    nothing = arb(0)
+    every = [[*zip(g.values, g.masses, strict=True), (nothing, g.null_mass)] for g in laws]
+    mean = reduce(arb.union, [total([m * v for v, m in law]) for law in every])
+    centred = [[(abs(v - mean), m) for v, m in law] for law in every]
+    variances = [total([m * x * x for x, m in law]) for law in centred]
+    skews = [total([m * x * x * x for x, m in law]) / y for law, y in zip(centred, variances, strict=True)]
+    signed = [[[((s * v).max(nothing), m) for v, m in law] for law in every] for s in (1, -1)]
+    up, down = ([total([m * x * x for x, m in law]) for law in side] for side in signed)
+    ends = [[x for law in side for x, _ in law] for side in signed]
+    most = (reduce(arb.max, x) for x in (map(add, up, down), up, down, variances, skews, *ends))
+    return Moments(mean, reduce(arb.min, gains), reduce(arb.max, gains), *most)
+
+
+def moments_of_rows(classes: Floats, first: Floats, second: Floats, e: Floats) -> list[Moments]:
+    """Return those of pairs of rows at levels e, a column, where others have laws of some classes.
+
+    All are doubles, near to exact numbers by the last digit; moments are raised by more than all roundings.
+    """
+    g, size = first - e * second, first + e * second
+    room = _ROUNDED * size.sum(axis=1)
+    mean, gain = g.sum(axis=1), np.maximum(g, 0.0).sum(axis=1)
+    found = []
+    with np.errstate(all="ignore"):  # what is no number proves nothing
+        for m in classes:
+            w, r, centre = g / m, size / m, np.abs(mean[:, None])
+            up, down, rounding = ((x * x / m).sum(axis=1) for x in (np.maximum(g, 0.0), np.minimum(g, 0.0), size))
+            rounding *= _ROUNDED
+            second, third = ((m * np.abs(w - mean[:, None]) ** k).sum(axis=1) for k in (2, 3))
+            slack, more = (8.0 * _ROUNDED * (m * (r + centre + 1.0) ** k).sum(axis=1) for k in (2, 3))
+            skew = (third + more) / np.maximum(second - slack, 0.0) * (1.0 + _ROUNDED)
+            ends = [(s * w + _ROUNDED * r).max(axis=1) for s in (1, -1)]
+            found.append([up + down + 2.0 * rounding, up + rounding, down + rounding, second + slack, skew, *ends])
+    worst = np.nan_to_num(np.max(found, axis=0), nan=np.inf).T.tolist()
+    some = zip(mean.tolist(), gain.tolist(), room.tolist(), worst, strict=True)
+    return [Moments(arb(mu, x), arb(y - x), arb(y + x), *map(arb, row)) for mu, y, x, row in some]
+
+
+def normal_bound(known: Moments, n: int) -> arb:
+    """Return a bound for every data set of the other n - 1 users by the normal law with the largest variance.
+
+    Guarantee
+    ---------
+    At least the divergence, whatever laws with such moments, or mixtures of them, the other users have.
+    Proof: docs/proofs/all_data_sets.md, section "Very many users".
+    """
+    mean, gain, most_gain, both, up, down, variance, skew, top, bottom = known
+    users, loss = n - 2, gain - mean  # the others but one
+    if not (users > 0 and gain > 0 and loss > 0):
+        return arb("inf")
+    s, t, tail = (users * variance).sqrt(), users * mean, 2 * arb(n).log() + _TAIL
+    # What the sums p and m are at least, in units of their means, but for rare cases; and their fourth moments.
+    least, fourth = arb(1), arb(0)
+    for centre, square in ((gain, up), (loss, down)):
+        least *= (1 - (2 * square * tail / users).sqrt() / centre).max(arb(0))
+        fourth += (3 * square * square + square * top.max(bottom) ** 2 / users).sqrt() / (users * centre * centre)
+    if not (least > 0 and s.is_finite()):
+        return arb("inf")
+
+    def positive(x: arb) -> arb:
+        """At least E(S + x - E S)_+ for the sum S of all others but one or two."""
+        y = x / s
+        return x * _below(y) + s * (-y * y / 2).exp() / (2 * arb.pi()).sqrt() + skew / 2
+
+    reached = (2 * positive(t - mean + 2 * top + s / 2) / s).min(arb(1))
+    whole = positive(t) + up / gain * _below((t + top) / s) + (both * down).sqrt() / loss * reached
+    whole += 3 * (s + top + t.max(arb(0))) * fourth / (2 * least)
+    return ((n - 1) * whole / arb(users) ** 2 + 2 * n * most_gain * (-tail).exp()).upper()
+
+
+def _below(x: arb) -> arb:
+    """Return the normal distribution function."""
+    return (-x / arb(2).sqrt()).erfc() / 2
