@@ -348,7 +348,7 @@ def test_discrete_gaussian_noise_is_its_own_table():
         assert left.side(n, kappa, s).rest == 0.0
 
 
-@pytest.mark.parametrize("noise", [sa.Cauchy(scale=1), sa.DiscreteGaussian(B=3, sigma=3)])
+@pytest.mark.parametrize("noise", [sa.Cauchy(scale=1), sa.DiscreteGaussian(B=2, sigma=2)])
 def test_noise_that_the_verifier_does_not_make_has_near_ends_and_no_certificate(noise):
     answer = sa.epsilon(noise, n=10**6, delta="1e-9")
     assert answer.method == "interval"

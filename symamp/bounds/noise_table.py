@@ -296,8 +296,8 @@ class _OfIntegers(Shape):
         assert isinstance(noise, DiscreteGaussian)
         self.integers, self.unit, self._sigma = noise, int(noise["B"]), float(noise["sigma"])
         self.places = tuple(self._place(k) for k in range(self.unit + 1))
-        half = [k for k in (2**i - 1 for i in range(_MOST_INTEGERS)) if 2 * k < self.unit]
-        self.others = tuple(self._place(k) for k in (*half, *(self.unit - k for k in reversed(half))))
+        half = [k for k in (2**i - 1 for i in range(_MOST_INTEGERS)) if 2 * k <= self.unit]
+        self.others = tuple(self._place(k) for k in sorted({*half, *(self.unit - k for k in half)}))
 
     def _place(self, k: int) -> float:
         return rounded(k / self.unit)

@@ -70,14 +70,16 @@ def moments_of_rows(classes: Floats, first: Floats, second: Floats, e: Floats) -
     found = []
     with np.errstate(all="ignore"):  # what is no number proves nothing
         for m in classes:
-            w, r, centre = g / m, size / m, np.abs(mean[:, None])
-            up, down, rounding = ((x * x / m).sum(axis=1) for x in (np.maximum(g, 0.0), np.minimum(g, 0.0), size))
+            w, r = (np.where(size > 0.0, x / m, 0.0) for x in (g, size))
+            centre, squares = np.abs(mean[:, None]), g * w
+            up, down = (np.where(some, squares, 0.0).sum(axis=1) for some in (g > 0.0, g < 0.0))
+            rounding = (size * r).sum(axis=1)
             rounding *= _ROUNDED
-            second, third = ((m * np.abs(w - mean[:, None]) ** k).sum(axis=1) for k in (2, 3))
+            square, cube = ((m * np.abs(w - mean[:, None]) ** k).sum(axis=1) for k in (2, 3))
             slack, more = (8.0 * _ROUNDED * (m * (r + centre + 1.0) ** k).sum(axis=1) for k in (2, 3))
-            skew = (third + more) / np.maximum(second - slack, 0.0) * (1.0 + _ROUNDED)
+            skew = (cube + more) / np.maximum(square - slack, 0.0) * (1.0 + _ROUNDED)
             ends = [(s * w + _ROUNDED * r).max(axis=1) for s in (1, -1)]
-            found.append([up + down + 2.0 * rounding, up + rounding, down + rounding, second + slack, skew, *ends])
+            found.append([up + down + 2.0 * rounding, up + rounding, down + rounding, square + slack, skew, *ends])
     worst = np.nan_to_num(np.max(found, axis=0), nan=np.inf).T.tolist()
     some = zip(mean.tolist(), gain.tolist(), room.tolist(), worst, strict=True)
     return [Moments(arb(mu, x), arb(y - x), arb(y + x), *map(arb, row)) for mu, y, x, row in some]
