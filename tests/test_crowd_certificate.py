@@ -121,3 +121,48 @@ def test_the_kernel_over_groups_encloses_the_exact_sum(seed):
     for factor, status in ((1 + F(1, 50), "valid"), (1 - F(1, 10**30), "invalid")):
         data["claim"]["upper"] = str(bound * factor)
         assert verify(json.dumps(data)).status == status
+
+
+def taking(**who):
+    return lambda: sa.delta(
+        sa.heterogeneous(SMALL, shuffled="messages"), eps="log(13/10)", participation=sa.participation(**who)
+    )
+
+
+SMALL = [(2, table("1/3")), (1, table("2/5"))]
+REMOVED = {"compared": "removal", "dropout": "1/5", "leaks": "1/7"}
+MISSING = {"dropout": "1/3", "victim_drops": True}
+POISSON = {"arrivals": "poisson", "compared": "removal", "leaks": "1/10"}
+MEAN = {"arrivals": "poisson", "colluding": "1/4"}
+
+
+@pytest.mark.parametrize("who", [REMOVED, MISSING, *(pytest.param(x, marks=pytest.mark.slow) for x in (POISSON, MEAN))])
+def test_victims_who_may_be_missing_and_poisson_numbers(who):
+    """Both ends; with a setting that tells more, evidence of another order or victim, or without a pair, neither."""
+    answer = taking(**who)()
+    data = checked(answer)
+    assert [float(F(data["claim"][end])) for end in ("lower", "upper")] == [answer.lower, answer.upper]
+    assert answer.lower > 0
+    kinds = {e["kind"] for side in ("above", "below") for e in data[side]["evidence"]}
+    assert kinds == ({"hidden users"} if "arrivals" in who else {"hidden users", "steps"})
+
+    def refused(change):
+        changed = copy.deepcopy(data)
+        change(changed, changed["settings"][0]["participation"])
+        return verify(json.dumps(changed)).status != "valid"
+
+    def every(changed):
+        return [e for side in ("above", "below") for e in changed[side]["evidence"]]
+
+    assert not refused(lambda changed, part: None)
+    for key, value in (("leaks", "1/2"), ("removal", "compared" not in who), ("victim", "1/9")):
+        assert refused(lambda changed, part, key=key, value=value: part.update({key: value})), key
+    assert refused(lambda changed, part: changed["settings"][0].pop("participation"))
+    assert refused(lambda changed, part: changed["above"].update(evidence=[]))
+    assert refused(lambda changed, part: [e.update(victim=0) for e in changed["above"]["evidence"]])
+    assert refused(
+        lambda changed, part: [e.update(order=1) if "order" not in e else e.pop("order") for e in every(changed)]
+    )
+    tighter = copy.deepcopy(data)
+    tighter["claim"]["upper"] = str(F(data["claim"]["upper"]) * F(9999, 10000))
+    assert verify(json.dumps(tighter)).status == "invalid"

@@ -10,7 +10,7 @@ from math import exp, inf, log1p, sqrt
 from typing import Any
 
 import sympy as sp
-from flint import arb
+from flint import arb, fmpq
 
 from symamp.accounting.composition import Composition
 from symamp.accounting.losses import gaussian_epsilon, gaussian_log_delta
@@ -18,7 +18,8 @@ from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.round import ShuffledRound
 from symamp.accounting.rounds_proof import SLACK, RoundsProof
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.certificates.text import At, fraction_text
+from symamp.certificates.mechanisms import Described
+from symamp.certificates.text import At, exact_double, fraction_text
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import level_of, number
@@ -47,6 +48,8 @@ _BITS, _STEPS, _GUESSES, _CLOSE, _FEW_MESSAGES, _USUAL, _LARGEST = 192, 4, 8, 1e
 """Bits of factors; certified tries for the least eps of a step, guesses of it in floats, and how far above them the
 search begins, relatively; up to so many messages bundles are tried as a bound on shuffled reports, too; the gap of
 answers by one round; no double is e to more than the last."""
+_SLACKS, _BITS_OF_STEPS = (fmpq(0), SLACK, fmpq(1, 10**6), fmpq(1, 10**3)), 512
+"""By which parts of themselves lower ends are tried to be less in a certificate, and its precision."""
 _OFF = 0.02
 """By how much the normal approximation of rounds must be below the end by steps, in eps or in log delta."""
 _KEPT = (
@@ -63,6 +66,35 @@ _LEAST_EXPONENT = -10_000
 
 
 @dataclass(frozen=True)
+class StepsOfReports:
+    """The sum of the steps of all messages for two data sets: the law of it, who is compared, and what others hold."""
+
+    sum: SumOfSteps
+    pair: tuple[str, str]
+    other: str
+
+    def evidence(self, mechanism: dict[str, Any], eps: float) -> dict[str, Any] | None:
+        """Return the evidence of a lower end at eps; None where no messages are listed, or no plan is known."""
+        plan = self.sum.plan(eps) if mechanism["kind"] in ("table", "orbits") else None
+        if plan is None or not {*self.pair, self.other} <= set(mechanism["inputs"]):
+            return None
+        x0, x1, held = (mechanism["inputs"].index(x) for x in (*self.pair, self.other))
+        view = Described(mechanism, ()).as_read().view((x0, x1))
+        i, j = view.places((x0, x1))
+        with at_precision(_BITS):
+            told = [arb(c.on[i]) - arb(c.on[j]) for c in view.columns]
+        found = {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last}
+        return {
+            "kind": "steps",
+            "victim": 0,
+            "pair": [x0, x1],
+            "others": [[[held, self.sum.others]]],
+            "signs": [plan.up if x > 0 else plan.down if x < 0 else 0 for x in told],
+            "plan": found,
+        }
+
+
+@dataclass(frozen=True)
 class TogetherProof:
     """What proves an answer about reports that are shuffled together: where the upper end is from.
 
@@ -74,6 +106,7 @@ class TogetherProof:
     by: str
     below: str
     steps: int = 1
+    data_sets: StepsOfReports | None = None
 
     @property
     def shown(self) -> str:
@@ -81,7 +114,7 @@ class TogetherProof:
         return f"above: {self.by}; below: {self.below}"
 
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
-        """Return the certificate of what the upper end is from, for that end alone.
+        """Return the certificate of what the upper end is from; of steps among all messages with the lower end.
 
         Raises ArgumentError where that is from elsewhere, PrecisionError if the verifier does not accept it.
         """
@@ -90,10 +123,13 @@ class TogetherProof:
             if asked.quantity == "epsilon":
                 given, high = {"delta": fraction_text(asked.given)}, most.fraction
             else:
-                given, high = {"eps": At.of(asked.given).text}, most.fraction * (1 + SLACK)
+                given, high = {"eps": At.of(asked.given).text}, min(most.fraction * (1 + SLACK), fmpq(1))
             data["claim"] = {"quantity": asked.quantity, **given, "lower": "0", "upper": fraction_text(high)}
             data["settings"][0] |= {"reports": self.steps} if self.steps > 1 else {}
             data["supposed"].append(f"All reports together tell no more than {self.by}.")
+            for slack in _SLACKS if self.steps > 1 and least.mantissa > 0 else ():
+                if more := self._with_lower(data, asked, least.fraction * (1 - slack)):
+                    return more
             verdict = verify(json.dumps(data))
             if verdict.status != "valid":
                 told = Problem(f"the verifier refuses it: {verdict.reason}")
@@ -103,6 +139,18 @@ class TogetherProof:
             told = Problem(f"an upper end by {self.by} has no certificate")
             raise ArgumentError("certificate", told, "ask sa.epsilon or sa.delta about these users, or seen='rounds'")
         return replace(self.above, below=None).certificate(asked, ZERO, most, rounds)
+
+    def _with_lower(self, data: dict[str, Any], asked: Query, low: fmpq) -> dict[str, Any] | None:
+        """Return the certificate with a lower end, if the verifier accepts it."""
+        text, is_epsilon = fraction_text(low), asked.quantity == "epsilon"
+        eps = float(low.p) / float(low.q) if is_epsilon else float(sp.N(asked.given, 17))
+        mechanism = data["settings"][0]["groups"][0]["mechanism"]
+        made = None if self.data_sets is None else self.data_sets.evidence(mechanism, eps)
+        if made is None:
+            return None
+        side = {"eps": text if is_epsilon else data["claim"]["eps"], "precision": _BITS_OF_STEPS, "evidence": [made]}
+        more = data | {"below": side, "claim": data["claim"] | {"lower": text}}
+        return more if verify(json.dumps(more)).status == "valid" else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,8 +262,8 @@ class SeveralReports:
             answer = ask(asked.written, gap=gap, effort=asked.effort)
             ends.insert(0, (answer.most, f"{self.reports} rounds of {self.n:,} users", answer.proof, 1))
         most, by, proof, steps = min(ends, key=lambda end: end[0])
-        least, below = self._below(asked, most)
-        return self._answer(answer, asked, least, most, TogetherProof(proof, by, below, steps))
+        least, below, data_sets = self._below(asked, most)
+        return self._answer(answer, asked, least, most, TogetherProof(proof, by, below, steps, data_sets))
 
     def _answer(self, answer: Answer | None, asked: Query, least: Dyadic, most: Dyadic, proof: TogetherProof) -> Answer:
         text = f"{self!r}"
@@ -292,16 +340,16 @@ class SeveralReports:
             guess = eps * sqrt(max((log_delta - log_factor) / log_share, 1.0))
         return guess * (1.0 + _CLOSE)
 
-    def _below(self, asked: Query, most: Dyadic) -> tuple[Dyadic, str]:
+    def _below(self, asked: Query, most: Dyadic) -> tuple[Dyadic, str, StepsOfReports | None]:
         """Return the lower end by data sets in which all other users hold one input, and who holds what."""
         settings = Settings(limits=Limits.of("default"))
         is_epsilon = asked.quantity == "epsilon"
         near = Level.of_float(min(most.above, 1.0) / self.reports) if is_epsilon else asked.level
         worst = DataSetSearch(checked_subject(self.mechanism)).repeatable(near, self.n, settings)
         if worst is None or not is_triple(worst):
-            return ZERO, "none"
+            return ZERO, "none", None
         if not (worst.decomposition.is_listed or isinstance(worst.decomposition, LawTriple)):
-            return ZERO, "none"
+            return ZERO, "none", None
         log_delta = asked.log_delta if is_epsilon else log_of_ball(most.ball) if most.mantissa > 0 else 0.0
         # What the second data set lacks counts e^eps times.
         log_least = log_delta - (min(most.above, _LARGEST) if is_epsilon else float(sp.N(asked.given, 17)))
@@ -310,14 +358,16 @@ class SeveralReports:
         tried = [SumOfSteps(*x, self.reports, (self.n - 1) * self.reports, log_least) for x in made if x is not None]
         found = next((x for x in tried if x.is_feasible), None)
         if found is None:
-            return ZERO, "none"
+            return ZERO, "none", None
         if is_epsilon:
             least = Dyadic.of_float(found.epsilon(arb(asked.given), min(most.above, _LARGEST)))
         else:
             value = found.divergence(asked.level)
             with at_precision(64):
                 least = max(Dyadic.of((value.lower() * 1).lower()), ZERO)
-        return least, f"victim {worst.pair[0]} against {worst.pair[1]}, everyone else holds {worst.dataset[0][0]}"
+        other = worst.dataset[0][0]
+        told = f"victim {worst.pair[0]} against {worst.pair[1]}, everyone else holds {other}"
+        return least, told, StepsOfReports(found, worst.pair, other)
 
 
 def _may_be_less(rounds: Composition, asked: Query, most: Dyadic) -> bool:

@@ -51,7 +51,7 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
     if found.evaluator in ALONE:
         return None
     if (taking := taking_part(part)) is not None:
-        return {"kind": "blanket", "pair": known.pair(taking.base.pair)} | _of_setting(taking, part, at, found, n)
+        return {"kind": "blanket", "pair": known.pair(taking.base.pair)} | of_setting(taking, part, at, found, n)
     pair = {"pair": known.pair(part.pair)}
     if is_triple(part):
         return {"kind": "blanket"} | pair | evaluation(found, n)
@@ -78,7 +78,7 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
     """Return a certified evaluation of a pair of data sets as data."""
     if (taking := taking_part(part)) is not None:
         own = {"pair": known.pair(taking.base.pair), "others": known.others(taking.base.dataset)}
-        return {"kind": "data set", **own} | _of_setting(taking, part, at, found, n)
+        return {"kind": "data set", **own} | of_setting(taking, part, at, found, n)
     pair: Data = {"pair": known.pair(part.pair)}
     if isinstance(part, CountedUsers):
         return {"kind": "histograms"} | pair | {"others": list(part.held)}
@@ -110,7 +110,7 @@ def participation(given: Participation, n: int) -> Data:
     }
 
 
-def _of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: int) -> Data:
+def of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: int) -> Data:
     """Return the order of the data sets of a removal, and the evaluation for each number of users."""
     order = {"order": taking.order} if taking.participation.removal else {}
     if not isinstance(part, OverNumbers):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from math import inf
+from typing import Any, cast
 
 import sympy as sp
 from flint import arb, fmpq
@@ -14,7 +15,7 @@ from symamp.bounds.blanket import SOURCE
 from symamp.bounds.bound import Evidence, PairBound, largest_upper
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
-from symamp.certificates.evidence import evaluation, participation
+from symamp.certificates.evidence import evaluation, of_setting, participation, taking_part
 from symamp.certificates.mechanisms import Described, of_budget, of_table
 from symamp.certificates.one_round import (
     FINER_GAPS,
@@ -27,11 +28,9 @@ from symamp.certificates.one_round import (
     sentences,
     setting,
 )
-from symamp.certificates.text import At, exact_double, fraction_text, outward
+from symamp.certificates.text import LIMIT, At, exact_double, fraction_text, outward
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
-from symamp.errors import ArgumentError, Problem
-from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision
@@ -46,30 +45,27 @@ from symamp.settings.users_who_differ import (
     members_below,
     positions_above,
 )
-from symamp.settings.victims import BITS, CommonBlanket, ShuffledData, Victims
+from symamp.settings.victims import BITS, CommonBlanket, OfGroup, ShuffledData, Victims
 from symamp.verifier import MOST_PRECISION
 
 
 def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
     """Return the certificate of a bracket for these groups of victims, by number.
 
-    Raises PrecisionError if the verifier accepts it at no precision, ArgumentError where it does not know the setting.
+    Raises PrecisionError if the verifier accepts it at no precision.
     """
-    crowd = _certified(claim.question)
+    crowd = claim.question.subject
     asked, lower, upper = claim.asked, claim.least.below, claim.most.above
     found = [v for v in Victims.of(crowd, None) if v.number in groups]
     is_epsilon = asked.quantity == "epsilon"
-    low, high = (At.of(sp.Rational(end) if is_epsilon else asked.given) for end in (lower, upper))  # doubles are exact
+    low, high = (_level(end) if is_epsilon else At.of(asked.given) for end in (lower, upper))
     goal = asked.given if is_epsilon else Dyadic.of_float(upper).fraction
     above, below = [], list[Evidence]()
-    if is_epsilon or upper < 1.0:
+    if upper < (inf if is_epsilon else 1.0):
         above = [_proved(part, high, claim, goal) for v in found for part in v.bound.parts]
     if lower > 0.0:
-        first = claim.below[0].part
-        is_told = not isinstance(first, StepSums) or (low.level is not None and first.test(low.level) is not None)
-        # Where no threshold tells, and all that is known is what leaks, no lower end is claimed.
-        below, lower = ([claim.below[0]], lower) if is_told else ([], 0.0)
-    users = Users(crowd, high)
+        below = [claim.below[0]]
+    users = Users(crowd, None if high is LIMIT else high)
     stated = {
         "quantity": asked.quantity,
         "delta" if is_epsilon else "eps": fraction_text(asked.given) if is_epsilon else high.text,
@@ -83,11 +79,8 @@ def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
 def crowd_rounds(
     question: Question, points: Sequence[tuple[fmpq, tuple[Evidence, ...]]]
 ) -> tuple[Data, Data, list[str]]:
-    """Return a round of users who differ, the points of its curve from above, and what is supposed, as data.
-
-    Raises ArgumentError where the verifier does not know the setting.
-    """
-    users, made = Users(_certified(question), None), list[Data]()
+    """Return a round of users who differ, the points of its curve from above, and what is supposed, as data."""
+    users, made = Users(question.subject, None), list[Data]()
     for level, found in points:
         at = At.of(sp.log(rational_of(level)))
         side = _side(users, at, found)
@@ -97,12 +90,8 @@ def crowd_rounds(
     return users.setting(question.victims), {"first": made, "second": None}, users.supposed
 
 
-def _certified(question: Question) -> HeterogeneousUsers:
-    crowd: HeterogeneousUsers = question.subject
-    if crowd.who.is_poisson or crowd.who.worlds() != ((1, 1),):
-        told = Problem("a random number of users who differ, or one who may be missing, has none")
-        raise ArgumentError("certificate", told, "ask about users of one mechanism")
-    return crowd
+def _level(eps: float) -> At:
+    return At.of(sp.Rational(eps)) if eps < inf else LIMIT  # doubles are exact
 
 
 def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
@@ -122,8 +111,7 @@ def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
 def _side(users: Users, at: At, found: Sequence[Evidence]) -> Callable[[int], Data] | None:
     if not found:
         return None
-    assert at.level is not None
-    every = [_data(users, e, at.level) for e in found]
+    every = [_data(users, e, at) for e in found]
     # What a victim's own message tells the verifier makes itself.
     listed = [data for data in every if (data["kind"], data.get("evaluator")) != ("hidden users", "one user")]
     bits = max(LEAST_BITS, *(e.precision for e in found))
@@ -154,7 +142,7 @@ class Users:
         # Where data are shuffled, nobody's place is known: what holds for one holds for all.
         places = range(len(crowd.groups)) if crowd.shuffled == DATA else [v.group for v in about]
         named = [(c, i in places, m.data) for i, ((c, _), m) in enumerate(zip(crowd.groups, self.known, strict=True))]
-        is_plain = not (who.leaks or who.unshuffled)
+        is_plain = who.worlds() == ((1, 1),) and not (who.leaks or who.unshuffled or who.is_poisson)
         made = setting(repr(crowd), named, shuffled=crowd.shuffled, kept=who.seen if is_plain else 1)
         return made | ({} if is_plain else {"participation": participation(who, crowd.n)})
 
@@ -183,10 +171,16 @@ class Users:
         return self._of(mechanism)
 
 
-def _data(users: Users, found: Evidence, level: Level) -> Data:
+def _data(users: Users, found: Evidence, at: At) -> Data:
     part, known = found.part, users.known
     if isinstance(part, StepSums):
-        return _steps(users, part, level)
+        return _steps(users, part, at)
+    if (taking := taking_part(part)) is not None:
+        base = cast(OfGroup, taking.base)
+        of = known[base.group]
+        who = {"kind": "hidden users", "victim": base.group, "pair": of.pair(base.pair)}
+        others = {"others": of.others(base.dataset)} if base.dataset else {}
+        return who | others | of_setting(taking, part, at, found, users.crowd.n)
     if isinstance(part, CommonBlanket):
         pair = known[part.victim.group].pair(part.pair)
         return {"kind": "hidden users", "victim": part.victim.group, "pair": pair, **evaluation(found)}
@@ -201,14 +195,13 @@ def _data(users: Users, found: Evidence, level: Level) -> Data:
     return data | evaluation(found) | ({"members": [m.data for m in known]} if users.by_ratio else {})
 
 
-def _steps(users: Users, part: StepSums, level: Level) -> Data:
-    """Return the evidence by a threshold for a sum of signs, with what the others of each group hold."""
-    victim, test = part.victim, part.test(level)
-    plan = None if test is None else test.walk.plan(level)
-    assert test is not None
-    assert plan is not None
-    known, own = users.known[victim.group], victim.columns[victim.group]
-    pair = known.pair(part.pair)
+def _steps(users: Users, part: StepSums, at: At) -> Data:
+    """Return the evidence by a threshold for a sum of signs, if one tells, with what the others of each group hold."""
+    victim, test = part.victim, None if at.level is None else part.test(at.level)
+    plan = None if test is None or at.level is None else test.walk.plan(at.level)
+    ups, downs = (test.up, test.down) if test is not None else ((), ())
+    known, own, who = users.known[victim.group], victim.columns[victim.group], users.crowd.who
+    pair = known.pair(victim.pair)
     view = known.as_read().view((pair[0], pair[1]))
     i, j = view.places((pair[0], pair[1]))
 
@@ -217,11 +210,15 @@ def _steps(users: Users, part: StepSums, level: Level) -> Data:
 
     with at_precision(BITS):
         place = [next(k for k, c in enumerate(own) if is_same(y.on, c.on_x0, c.on_x1)) for y in view.columns]
-    return {
+    place += [len(own)] * victim.may_miss
+    order = {"order": who.worlds().index(victim.worlds)} if who.removal else {}
+    return order | {
         "kind": "steps",
         "victim": victim.group,
         "pair": pair,
         "others": [[[known.inputs.index(x), count] for x, count in held.items()] for held in part.held],
-        "signs": [(k in test.up) - (k in test.down) for k in place],
-        "plan": {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last},
+        "signs": [(k in ups) - (k in downs) for k in place],
+        "plan": None
+        if plan is None
+        else {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last},
     }

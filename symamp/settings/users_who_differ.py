@@ -567,20 +567,25 @@ def victims(crowd: HeterogeneousUsers) -> Iterator[Victim]:
         columns = {pair: tuple(_table(t, tables[0].messages, pair) for t in tables) for pair in pairs}
     else:
         pair = "x0", "x1"
-        columns = {pair: tuple(_response(m) for m in mechanisms if isinstance(m, RandomizedResponse))}
+        responses = [m for m in mechanisms if isinstance(m, RandomizedResponse)]
+        columns = {pair: tuple(_response(m, crowd.who.is_poisson) for m in responses)}
         others = (*pair, "x2")[: len(columns[pair][0])] if len(columns[pair][0]) > 2 else pair
     for pair, rows in columns.items():
         for i in range(len(mechanisms)):
             yield from (Victim(crowd, i, pair, others, rows, worlds) for worlds in crowd.who.worlds())
 
 
-def _response(m: RandomizedResponse) -> tuple[Column, ...]:
+def _response(m: RandomizedResponse, apart: bool) -> tuple[Column, ...]:
+    """Return the messages x0, x1 and others, of which the x2 of another user is ``apart``, where triples are asked."""
     k, levels = m["k"], m.levels()
     high, low = (Constant.of(x) for x in levels)
     first = Column(1, high, low, (), (high, low, low))
     second = Column(1, low, high, (), (low, high, low))
     if k == 2:
         return first, second
+    if apart and k > 3:
+        rest = (Constant.of((k - 3) * levels[1]),) * 3
+        return first, second, Column(1, low, low, (), (low, low, high)), Column(int(k) - 3, low, low, (), rest)
     some, one = Constant.of((k - 2) * levels[1]), Constant.of(levels[0] + (k - 3) * levels[1])
     return first, second, Column(int(k) - 2, low, low, (), (some, some, one))
 

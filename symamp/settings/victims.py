@@ -108,7 +108,14 @@ def _one_order(found: Iterable[Victim]) -> Iterable[Victim]:
     return {v.pair: v for v in found}.values()
 
 
-def behind_all(victim: Victim) -> Reduction:
+@dataclass(frozen=True)
+class OfGroup(Reduction):
+    """The triple of a victim of a group."""
+
+    group: int = 0
+
+
+def behind_all(victim: Victim) -> OfGroup:
     """Return the triple of a victim behind what the messages of all others share, whichever group they are of.
 
     Of a Poisson number of others, whose groups cannot be told apart, the mean over the groups is shared.
@@ -126,7 +133,7 @@ def behind_all(victim: Victim) -> Reduction:
     return _triple(victim, lambda j: reduce(arb.min, (columns[j].least() for _, columns in groups)))
 
 
-def against_a_mean(victim: Victim, weights: Weights) -> Reduction:
+def against_a_mean(victim: Victim, weights: Weights) -> OfGroup:
     """Return the triple of data sets in which all others draw inputs by one law: exact for Poisson numbers of them."""
     places = [(victim.others.index(x), number(w)) for x, w in weights]
 
@@ -142,7 +149,7 @@ def _mean(victim: Victim, of: Callable[[tuple[Column, ...]], arb]) -> arb:
     return total([n * of(columns) for (n, _), columns in zip(crowd.groups, victim.columns, strict=True)]) / crowd.n
 
 
-def _triple(victim: Victim, hiding: Callable[[int], arb]) -> Reduction:
+def _triple(victim: Victim, hiding: Callable[[int], arb]) -> OfGroup:
     """Return the triple of a victim's messages, those of others with these chances."""
     atoms, singular = list[Atom](), list[tuple[Number, Number]]()
     with at_precision(CAREFUL_BITS):
@@ -153,9 +160,8 @@ def _triple(victim: Victim, hiding: Callable[[int], arb]) -> Reduction:
             else:
                 singular.append((known(c.size * x0), known(c.size * x1)))
     source = "Theorem D (docs/proofs/users_who_differ.md)"
-    return Reduction(
-        "messages shuffled", ProofStatus.PROVED, source, LawTriple(Law(tuple(atoms), tuple(singular)), victim.pair)
-    )
+    law = LawTriple(Law(tuple(atoms), tuple(singular)), victim.pair)
+    return OfGroup("messages shuffled", ProofStatus.PROVED, source, law, group=victim.group)
 
 
 @lru_cache(maxsize=16)

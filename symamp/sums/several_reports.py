@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import exp, inf, log, sqrt
+from math import acos, exp, expm1, inf, log, pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb, arb_poly
@@ -22,9 +23,22 @@ at, for steps of two values and of more, and those of the victim's messages alon
 messages are lost."""
 _LEAST_BITS, _BITS_OF_DELTA = 192, 1.6
 """Bits of balls, and more for each e-fold of 1/delta: what is left out is seen as what all chances lack of 1."""
+_ROOM, _LARGEST_TILT, _MOST_NODES = 45.0, 40.0, 80_000
+"""By how much, in logarithms, what a plan leaves out is below the divergence; the largest tilt; the most nodes."""
 
 Steps = tuple[Number, ...]
 """The chances of the steps 0, 1, ... of a message."""
+
+
+class ThresholdPlan(NamedTuple):
+    """Steps up and down, a threshold of their sum, and a tilt and nodes by which it is seen how likely it is."""
+
+    up: int
+    down: int
+    threshold: int
+    tilt: float
+    nodes: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -67,14 +81,19 @@ class SumOfSteps:
     @cached_property
     def _laws(self) -> tuple[list[arb], list[arb], arb]:
         """The chances of the sums for the victim at x0 and at x1, and at most what is left out of either."""
+        return self._all[1:]
+
+    @cached_property
+    def _all(self) -> tuple[int, list[arb], list[arb], arb]:
+        """The same, after the least sum that is looked at."""
         with at_precision(self._bits):
-            _, rest = self._power(self.other, self.others)
+            least, rest = self._power(self.other, self.others)
             own = [self._power(steps, self.victims) for steps in (self.first, self.second)]
             start = min(first for first, _ in own)
             both = [[arb(0)] * (first - start) + (arb_poly(x) * arb_poly(rest)).coeffs() for first, x in own]
             longest = max(map(len, both))
             u, v = ([*x, *[arb(0)] * (longest - len(x))] for x in both)
-            return u, v, (1 - total(v)).max(arb(0))
+            return least + start, u, v, (1 - total(v)).max(arb(0))
 
     def _power(self, steps: Steps, users: int) -> tuple[int, list[arb]]:
         """Return the first sum of so many messages that is looked at, and the chances from there on, or less."""
@@ -113,6 +132,52 @@ class SumOfSteps:
         """Return an estimate of the logarithm of the divergence, in doubles."""
         u, v = self._floats
         return log(max(float(np.maximum(u - exp(eps) * v, 0.0).sum()), 1e-300))
+
+    @property
+    def _middle(self) -> int:
+        """The step of messages that tell nothing, or are lost; 0 where steps tell two kinds of messages apart."""
+        return next((i for i in range(1, len(self.other) - 1) if self.other[i] is not _never), 0)
+
+    def plan(self, eps: float) -> ThresholdPlan | None:
+        """Return the threshold that tells most, with a saddle point; None if none does, or it takes too many nodes."""
+        (u, v), middle = self._floats, self._middle
+        gains = np.cumsum((u - exp(eps) * v)[::-1])[::-1]
+        best = int(gains.argmax())
+        if not gains[best] > 0.0:
+            return None
+        threshold = self._all[0] + best - middle * (self.victims + self.others)
+        steps = np.arange(len(self.other)) - middle
+        with at_precision(64):
+            first, second, other = (
+                np.array([float(x()) for x in law]) for law in (self.first, self.second, self.other)
+            )
+
+        def log_mgf(tilt: float) -> tuple[float, float, float]:
+            grown = other * np.exp(tilt * steps)
+            mean = float(grown @ steps) / float(grown.sum())
+            spread = float(grown @ steps**2) / float(grown.sum()) - mean**2
+            return self.others * log(float(grown.sum())), self.others * mean, self.others * spread
+
+        low, tilt = 0.0, _LARGEST_TILT
+        for _ in range(60):
+            middle_tilt = (low + tilt) / 2.0
+            low, tilt = (middle_tilt, tilt) if log_mgf(middle_tilt)[1] < threshold else (low, middle_tilt)
+        tilt = max(tilt, min(1.0, 0.5 / max(log_mgf(0.0)[2], 1.0) ** 0.5))
+        own = [
+            self.victims * log(float(max(first @ np.exp(x * steps), second @ np.exp(x * steps))))
+            for x in (tilt, 2 * tilt)
+        ]
+        here, beyond = (log_mgf(x)[0] + y - x * threshold for x, y in zip((tilt, 2.0 * tilt), own, strict=True))
+        least = log(float(gains[best])) - _ROOM
+        nodes = int((max(0.0, beyond) - least) / tilt) + 3
+        tilted = other * np.exp(tilt * steps)
+        near = float(tilted[1:] @ tilted[:-1]) * 2.0 * self.others / float(tilted.sum()) ** 2
+        size = here + log((self.victims + exp(min(eps, 600.0)) + 2.0) / -expm1(-tilt)) - least
+        last = nodes // 2
+        if near > size:
+            last = min(last, int(acos(1.0 - 2.0 * size / near) * nodes / (2.0 * pi)) + 2)
+        up, down = len(self.other) - 1 - middle, -middle
+        return None if last > _MOST_NODES else ThresholdPlan(up, down, threshold, tilt, nodes, last)
 
     def epsilon(self, delta: arb, most: float) -> float:
         """Return an eps up to ``most`` at which the divergence is proved to be above delta; 0 if none is found."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from . import boxes_of_pairs, coordinates, evidence, rounds
+from . import boxes_of_pairs, coordinates, evidence, groups, rounds
 from .check import INFINITY, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
 from .documents import shaped
@@ -109,16 +109,17 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 direct = len(settings) == 1 and evidence.is_direct(settings[0])
                 direct = direct and evidence.is_about(settings[0], side["evidence"])
                 require(direct, f"{name}: no evidence about many rounds", "invalid")
-                step, factor = _steps(check, settings[0].reports, there)
+                step, factor = _steps(check, settings[0].reports if up else 1, there)
                 good = (side["eps"] == there and factor == 1) or (eps <= step if up else eps >= step)
                 require(good and eps >= 0, f"{name}: eps is on the wrong side of the claim's", "invalid")
-                require(up or factor == 1, f"{name}: of several reports nothing is proved", "invalid")
+                several = settings[0].reports > 1 and {e["kind"] for e in side["evidence"]} != {groups.STEPS}
+                require(up or not several, f"{name}: of several reports steps alone are proved", "invalid")
                 at = At(check, settings[0], side["eps"], value / factor)
                 found = (evidence.above if up else evidence.below)(at, side["evidence"], name) * factor
             good = found <= value if up else found > value if is_epsilon else found >= value
             require(good, f"{name}: the divergence is not proved to be as claimed", "invalid")
         settled = up and any(e["kind"] == evidence.TILT for e in side.get("evidence", ()))
-        proved[name] = eps, value if settled else found
+        proved[name] = eps * (settings[0].reports if up else 1), value if settled else found
     if len(curves) == 2:
         for i, curve in curves["below"].items():
             rounds.require_no_crossing(curves["above"][i], curve)

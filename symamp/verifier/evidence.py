@@ -63,7 +63,7 @@ KINDS = {
     "every randomizer": Kind(every_randomizer.shape, every_randomizer.bound, _ABOVE, "all"),
     boxes_of_pairs.KIND: Kind(boxes_of_pairs.shape, boxes_of_pairs.bound, _ABOVE, "all"),
     groups.POSITIONS: Kind(groups.shape, groups.positions, _BOTH, "all"),
-    groups.HIDDEN: Kind(groups.shape, groups.hidden, _ABOVE, "victim"),
+    groups.HIDDEN: Kind(groups.shape, groups.hidden, _BOTH, "victim"),
     groups.STEPS: Kind(groups.shape, groups.steps, _BELOW, ""),
     coordinates.KIND: Kind(coordinates.shape, coordinates.bound, _BELOW, ""),
 }
@@ -80,7 +80,7 @@ def require_shape(data: Any, above: bool, what: str) -> None:
     side = "an upper" if above else "a lower"
     require(kind is not None and above in kind.sides, f"{what}: no known kind{named} of evidence for {side} end")
     assert kind is not None
-    known = {"members": [dict]} if "members" in data and not above and data["kind"] != groups.STEPS else {}
+    known = {"members": [dict]} if "members" in data and not above and data["kind"] not in _CROWD else {}
     shaped(data, {"kind": str} | kind.shape(data, above) | known, what)
 
 
@@ -105,7 +105,7 @@ def below(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
 def _require_kinds(at: At, pieces: list[dict[str, Any]], what: str) -> None:
     """Refuse evidence that supposes that everyone takes part where not everyone does."""
     taking, kinds = at.setting.participation, {data["kind"] for data in pieces}
-    known = taking is None or kinds <= {"blanket", "data set"} or (kinds <= _CROWD and taking.is_plain(at.n))
+    known = taking is None or kinds <= {"blanket", "data set"} or kinds <= _CROWD
     at.check.require(known, f"{what}: evidence about users who all take part", "invalid")
 
 
@@ -140,7 +140,7 @@ def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
             check.require(pair in mechanism.pairs, f"{place}: a pair that is not compared")
             covered.add((kind.covers, mechanism.key(pair, kind.covers == "laws"), data.get("order", 0)))
         elif kind.covers == "victim":
-            covered.add(groups.key(at, data["victim"], (data["pair"][0], data["pair"][1])))
+            covered.add(groups.key(at, data["victim"], (data["pair"][0], data["pair"][1]), data.get("order", 0)))
     if not everything:
         result = worse(result, _rest(at, pieces, covered, what))
     return result + added
@@ -151,10 +151,12 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
     check, setting, result = at.check, at.setting, ZERO
     if len(setting.groups) > 1 or setting.kept != 1 or any(data["kind"] in _CROWD for data in pieces):
         check.require(setting.shuffled == "messages", f"{what}: nothing covers the positions", "invalid")
+        orders = range(1 if setting.participation is None else setting.participation.orders)
         for v in setting.victims:
-            for pair in setting.groups[v].mechanism.pairs:
-                if groups.key(at, v, pair) not in covered:
-                    result = worse(result, _alone(at, groups.alone(at, v, pair), f"{what}: victim {v}, pair {pair}"))
+            for pair, order in product(setting.groups[v].mechanism.pairs, orders):
+                if groups.key(at, v, pair, order) not in covered:
+                    alone = groups.alone(at, v, pair, order)
+                    result = worse(result, _alone(at, alone, f"{what}: victim {v}, pair {pair}"))
         return result
     mechanism, kinds = at.common(what), {kind for kind, *_ in covered}
 

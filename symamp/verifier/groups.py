@@ -2,7 +2,8 @@
 
 PROVED: where data are shuffled, the sum of the blankets of all positions, or of laws made from their local ratios
 alone, bounds the divergence of every pair of inputs; where messages are shuffled, a common blanket does, for one group
-of victims and one pair. From below: one pair of data sets, or a threshold for a sum of steps.
+of victims and one pair, also where the victim may be missing, and for Poisson numbers of the others. From below: one
+pair of data sets, or a threshold for a sum of steps, which may be that of several messages of the victim.
 """
 
 from __future__ import annotations
@@ -10,27 +11,28 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import acb, arb, arb_poly, fmpq
 
-from . import sums
+from . import sums, triples
 from .check import ZERO, Number, lesser
-from .mechanisms import Mechanism, Pair, View, law, members
+from .mechanisms import Component, Mechanism, Pair, Triple, View, law, members
 from .setting import DATA, MESSAGES, At
 
 POSITIONS, HIDDEN, STEPS = "positions", "hidden users", "steps"
 _PLAN: dict[str, Any] = {"threshold": int, "theta": str, "N": int, "last": int}
-_MOST_COUNTS = 2**10
-"""Users who may be hidden, where a mean goes over how many are."""
+_MOST_COUNTS, _LONGEST = 2**10, 64
+"""Users who may be hidden, where a mean goes over how many are; the longest step."""
 
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of one piece of evidence."""
     if data["kind"] == STEPS:
-        return {"victim": int, "pair": (int, int), "others": [[(int, int)]], "signs": [int], "plan": _PLAN}
+        order = {"order": int} if "order" in data else {}
+        return {"victim": int, "pair": (int, int), "others": [[(int, int)]], "signs": [int], "plan": _PLAN} | order
     if data["kind"] == HIDDEN:
-        return {"victim": int, "pair": (int, int)} | sums.shape(None)
+        return {"victim": int} | triples.shape(data, above)
     if above:
         return {"pairs": type(None) if data.get("pairs") is None else [(int, int)]} | sums.shape(None)
     return {"pair": (int, int), "others": [(int, str)]} | sums.shape(None)
@@ -89,8 +91,11 @@ def _of_ratio(check: Any, t: Number, e: Number, what: str) -> tuple[list[Any], N
 # --- messages shuffled, above ----------------------------------------------------------------------------------------
 
 
-def _seen(at: At, data: dict[str, Any], what: str) -> tuple[list[View], tuple[int, int], list[int]]:
-    """Return the messages of all groups, the same ones, where the pair stands, and how many others there are."""
+def _seen(at: At, data: dict[str, Any], what: str, own: int = 1) -> tuple[list[View], tuple[int, int], list[int]]:
+    """Return the messages of all groups, the same ones, where the pair stands, and how many are of others.
+
+    So many are the victim's ``own``.
+    """
     check, groups, pair, v = at.check, at.setting.groups, (data["pair"][0], data["pair"][1]), data["victim"]
     check.require(
         at.setting.shuffled == MESSAGES and at.rate == 1, f"{what}: evidence about shuffled messages", "invalid"
@@ -101,21 +106,41 @@ def _seen(at: At, data: dict[str, Any], what: str) -> tuple[list[View], tuple[in
     same = all(view.inputs == views[0].inputs for view in views)
     same = same and all([s for s, *_ in view.texts] == [s for s, *_ in views[0].texts] for view in views)
     check.require(same, f"{what}: groups without the same messages", "invalid")
-    return views, views[0].places(pair), [g.users - (i == v) for i, g in enumerate(groups)]
+    return views, views[0].places(pair), [g.users - own * (i == v) for i, g in enumerate(groups)]
 
 
-def key(at: At, victim: int, pair: Pair) -> Any:
-    """Return what pairs of a victim's inputs share only if their laws, and the common blanket, are the same."""
-    views = [g.mechanism.view(pair) for g in at.setting.groups]
-    i, j = views[victim].places(pair)
+def key(at: At, victim: int, pair: Pair, order: int = 0) -> Any:
+    """Return what pairs of a victim's inputs share only if their laws, and the common blanket, are the same.
+
+    The law of a report that is removed is no matter.
+    """
+    views, taking = [g.mechanism.view(pair) for g in at.setting.groups], at.setting.participation
+    places, worlds = views[victim].places(pair), (1, 1) if taking is None else taking.worlds(order)
     kinds = zip(*(view.kinds() for view in views), strict=True)
-    return victim, tuple(
-        sorted((on[i], on[j], size, *k) for (size, on, _), k in zip(views[victim].texts, kinds, strict=True))
+    return (
+        victim,
+        order,
+        tuple(
+            sorted(
+                (*(on[i] if there else "" for i, there in zip(places, worlds, strict=True)), size, *k)
+                for (size, on, _), k in zip(views[victim].texts, kinds, strict=True)
+            )
+        ),
     )
 
 
 def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
-    """Return what Theorem D gives with the least probabilities as blanket; at most what her own message tells."""
+    """Return what Theorem D gives with the least probabilities as blanket; at most what her own message tells.
+
+    Where the victim may be missing, and for Poisson numbers, it is the divergence of a triple; below, of a Poisson
+    number of others who all draw their inputs with the given weights.
+    """
+    taking = at.setting.participation
+    if taking is not None and not taking.is_plain(at.n):
+        weights = None if up else [(x, at.check.number(w)) for x, w in data["others"]]
+        return triples.seen(at, taking, _behind(at, data, weights, what), data, up, what)
+    triples.require_plain(data, what)
+    at.check.require(up, f"{what}: one law of all others, whose numbers are no Poisson numbers", "invalid")
     check, (kept, shuffled), e = at.check, at.setting.hidden, at.check.number(f"exp({at.eps})")
     views, (i, j), others = _seen(at, data, what)
     victim, kinds = views[data["victim"]], zip(*(view.kinds() for view in views), strict=True)
@@ -147,8 +172,42 @@ def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     return lesser(value, alone) + revealed
 
 
-def alone(at: At, victim: int, pair: Pair) -> Number:
+def _behind(at: At, data: dict[str, Any], weights: list[tuple[int, Number]] | None, what: str) -> Triple:
+    """Return the laws of a victim's messages with what those of all others share, or have on the mean.
+
+    Of a Poisson number of others the groups cannot be told apart: then it is the mean over all users.
+    """
+    check, taking = at.check, at.setting.participation
+    views, (i, j), others = _seen(at, data, what)
+    poisson = taking is not None and taking.poisson
+    if weights is not None:
+        good = poisson and all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == 1
+        good = good and len({x for x, _ in weights}) == len(weights) <= 64
+        check.require(good, f"{what}: no law of the inputs of a Poisson number of others", "invalid")
+    held = [(views[0].places((x, x))[0], w) for x, w in weights or ()]
+    check.spend(4 * len(views) * len(views[0].texts) * (1 + len(held)), hard=True)
+    rows, alone = [], []
+    for y, own in enumerate(views[data["victim"]].columns):
+        on = [view.columns[y] for view in views]
+        found = [c.low if weights is None else check.total(w * c.on[x] for x, w in held) for c in on]
+        if poisson:
+            mass = check.total(g.users * x for g, x in zip(at.setting.groups, found, strict=True)) / at.n
+        else:
+            mass = reduce(lesser, [x for x, c in zip(found, others, strict=True) if c] or [ZERO])
+        check.require(mass == 0 or mass > 0, f"{what}: a probability is not told from 0", "invalid")
+        if mass == 0:
+            alone.append(("", own.size * own.on[i], own.size * own.on[j]))
+        else:
+            rows.append(Component("", own.on[i] / mass, own.on[j] / mass, own.size * mass))
+    return Triple(rows, alone, check.larger(1 - check.total(c.mass for c in rows)))
+
+
+def alone(at: At, victim: int, pair: Pair, order: int = 0) -> Number:
     """Return the divergence of the victim's own message: nothing that others send makes it worse."""
+    taking = at.setting.participation
+    if taking is not None and not taking.is_plain(at.n):
+        base = _behind(at, {"victim": victim, "pair": pair}, None, "mechanism")
+        return taking.alone(at.check, law(at.check, taking.triple(at.check, base, order), at.eps), at.eps, order)
     view = at.setting.groups[victim].mechanism.view(pair)
     return law(at.check, view.triple(pair, None), at.eps).alone(at.check)
 
@@ -191,46 +250,125 @@ def _has_null(null: Number) -> bool:
 def steps(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return the difference of the chances that the sum of all steps reaches the threshold, from below.
 
-    ``others`` lists how many users of each group hold which input; messages count 1, -1 or 0 by their ``signs``.
+    ``others`` lists how many messages of the others of each group are about which input; messages count as many as
+    their ``signs`` say, up or down, and so does a missing one, the last, where the victim may be missing.
     """
-    check, signs, plan, e = at.check, data["signs"], data["plan"], at.check.number(f"exp({at.eps})")
-    kept, shuffled = at.setting.hidden
-    views, (i, j), others = _seen(at, data, what)
+    check, signs, plan, own = at.check, data["signs"], data["plan"], at.setting.reports
+    views, (i, j), others = _seen(at, data, what, own)
+    slots = _Slots.of(at, data, what)
     held = [[(views[0].places((x, x))[0], c) for x, c in group] for group in data["others"]]
     good = all(c >= 0 for group in held for _, c in group) and [sum(c for _, c in group) for group in held] == others
     check.require(good and sum(map(len, held)) <= 4096, f"{what}: not all other users", "invalid")
-    columns = [view.columns for view in views]
-    good = len(signs) == len(columns[0]) and set(signs) <= {-1, 0, 1} and plan is not None
-    check.require(good, f"{what}: signs of other messages, or no plan")
-    own = columns[data["victim"]]
-    seen = [
-        ([c.size * c.on[x] for c in g], count) for g, group in zip(columns, held, strict=True) for x, count in group
+    columns, victim = [view.columns for view in views], views[data["victim"]].columns
+    good = len(signs) == len(victim) + slots.may_miss and all(abs(s) <= _LONGEST for s in signs)
+    check.require(good, f"{what}: signs of other messages")
+
+    def law_of(row: list[Number]) -> dict[int, arb]:
+        chances: dict[int, arb] = {}
+        for x, s in zip(row, signs, strict=True):
+            chances[s] = chances.get(s, arb(0)) + arb(x)
+        return {s: x for s, x in chances.items() if s}
+
+    rows = (slots.victim(b, [c.size * c.on[x] for c in victim]) for b, x in enumerate((i, j)))
+    hiding, shown = zip(*rows, strict=True)
+    limit = slots.limit(check, hiding, shown, sum(others))
+    if at.eps == "inf":
+        return limit
+    e = check.number(f"exp({at.eps})")
+    seen = check.total(check.larger(x - e * y) for x, y in zip(*shown, strict=True))
+    limit = check.larger(limit, seen)
+    if plan is None:
+        return limit
+    whole, step, e = [arb(check.total(row)) for row in hiding], [law_of(row) for row in hiding], arb(e)
+    laws = [
+        (law_of(slots.other([c.size * c.on[x] for c in group])), count)
+        for group, listed in zip(columns, held, strict=True)
+        for x, count in listed
+        if count
     ]
-    rows = [[c.size * c.on[i] for c in own], [c.size * c.on[j] for c in own], *(row for row, _ in seen)]
-    up_, down = (
-        [arb(check.total(x for x, s in zip(r, signs, strict=True) if s == sign)) for r in rows] for sign in (1, -1)
-    )
-    counts = [count for _, count in seen]
-    laws = [(kept * u, kept * d, c) for u, d, c in zip(up_[2:], down[2:], counts, strict=True) if c]
     theta, nodes, last, k = arb(check.number(plan["theta"])), plan["N"], plan["last"], plan["threshold"]
     check.require(0 < theta < 2**10 and 0 <= last <= nodes // 2 < 2**40 and abs(k) < 2**63, f"{what}: plan", "invalid")
-    check.spend((last + 1) * (12 + 8 * len(laws)), hard=True)
-    more, a, b = arb(e) - 1, up_[0] - arb(e) * up_[1], down[0] - arb(e) * down[1]
+    kinds = sorted({s for s in signs if s})
+    check.spend((last + 1) * (12 + (4 + 4 * len(kinds)) * (2 + len(laws))), hard=True)
+
+    def moved(chances: dict[int, arb], powers: dict[int, Any]) -> Any:
+        return sum((x * (powers[s] - 1) for s, x in chances.items()), arb(0))
+
+    def powers_at(z: Any) -> dict[int, Any]:
+        return {s: (s * z).exp() for s in kinds}
+
     result = arb(0)
-    for j in range(last + 1):
-        z = acb(theta, 2 * arb.pi() * j / nodes)
-        x, y = z.exp(), (-z).exp()
-        steps = (((1 + u * (x - 1) + d * (y - 1)) ** c) for u, d, c in laws)
-        value = reduce(mul, steps, (a * x - b - more / (1 - y)) * (-z * k).exp())
-        result += value.real * (1 if j == 0 or 2 * j == nodes else 2)
-    wide = prod(((1 + u * (2 * theta).expm1() + d * (-2 * theta).expm1()) ** c for u, d, c in laws), start=arb(1))
-    rest = 1 + wide * (-2 * theta * (k - 1)).exp()
-    lost = rest / (theta * nodes).expm1()
+    for n in range(last + 1):
+        z = acb(theta, 2 * arb.pi() * n / nodes)
+        powers = powers_at(z)
+        first, second = ((t + moved(law, powers)) ** own for t, law in zip(whole, step, strict=True))
+        value = (first - e * second) / (1 - (-z).exp()) * (-z * k).exp()
+        value = reduce(mul, ((1 + moved(law, powers)) ** c for law, c in laws), value)
+        result += value.real * (1 if n == 0 or 2 * n == nodes else 2)
+    once, twice = powers_at(theta), powers_at(2 * theta)
+    wide = prod(((1 + moved(law, twice)) ** c for law, c in laws), start=(-2 * theta * k).exp())
+    lost = (1 + wide * (whole[0] + moved(step[0], twice)) ** own) / (theta * nodes).expm1()
     if 2 * last + 1 < nodes:  # nodes that are left out
-        grown = [(u * theta.exp(), d * (-theta).exp(), 1 - u - d, c) for u, d, c in laws]
-        spread = check.total(2 * s * (u + d) * c / (u + d + s) ** 2 for u, d, s, c in grown)
-        whole = prod(((u + d + s) ** c for u, d, s, c in grown), start=(-theta * k).exp())
-        fall = 1 - (2 * arb.pi() * (last + 1) / nodes).cos()
-        lost += whole * (more / (1 - (-theta).exp()) + abs(a) * theta.exp() + abs(b)) * (-spread * fall / 2).exp()
-    pair = data["pair"][0], data["pair"][1]
-    return shuffled * (result / nodes - lost) + (1 - shuffled) * alone(at, data["victim"], pair)
+        spread = check.total(c * _spread(law, once) for law, c in laws)
+        most = prod(((1 + moved(law, once)) ** c for law, c in laws), start=(-theta * k).exp())
+        fall, near = 1 - (2 * arb.pi() * (last + 1) / nodes).cos(), 1 - (-theta).exp()
+        top = reduce(arb.max, (t + moved(law, once) for t, law in zip(whole, step, strict=True)))
+        apart = abs(whole[0] - whole[1]) / near
+        for s in kinds:
+            apart += abs(step[0].get(s, arb(0)) - step[1].get(s, arb(0))) * abs(s) * once[s].max(arb(1))
+        size = own * top ** (own - 1) * apart + abs(e - 1) * top**own / near
+        lost += most * size * (-spread * fall / 2).exp()
+    return check.larger(result / nodes - lost + seen, limit)
+
+
+def _spread(law: dict[int, arb], powers: dict[int, arb]) -> arb:
+    """Return what |phi(v)|^2 of a tilted step is below 1 by, at least, in units of 1 - cos v."""
+    chances = {s: x * powers[s] for s, x in law.items()} | {0: (1 - sum(law.values(), arb(0))).max(arb(0))}
+    whole = sum(chances.values(), arb(0))
+    return sum((2 * x * chances.get(s + 1, arb(0)) for s, x in chances.items()), arb(0)) / whole**2
+
+
+class _Slots(NamedTuple):
+    """Of whom a message may be among those that are shuffled, or missing, and with which chance it is seen alone."""
+
+    kept: Number
+    missing: Number
+    unshuffled: Number
+    leaks: Number
+    worlds: tuple[Number, Number]
+
+    @staticmethod
+    def of(at: At, data: dict[str, Any], what: str) -> _Slots:
+        """Return those of a setting, of one order of the data sets where a report is removed."""
+        taking = at.setting.participation
+        good = ("order" in data) == (taking is not None and taking.removal)
+        at.check.require(good, f"{what}: an order of data sets", "invalid")
+        if taking is None:
+            return _Slots(at.setting.kept, ZERO, ZERO, ZERO, (fmpq(1), fmpq(1)))
+        at.check.require(not taking.poisson and taking.is_of_all(at.n), f"{what}: other numbers of users", "invalid")
+        missing, worlds = taking.honest * (1 - taking.present), taking.worlds(data.get("order", 0))
+        return _Slots(taking.hidden[0], missing, taking.unshuffled, taking.leaks, worlds)
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether the victim may be missing, so that missing reports are counted."""
+        return self.worlds != (1, 1)
+
+    def victim(self, b: int, row: list[Number]) -> tuple[list[Number], list[Number]]:
+        """Return the chances of what others hide of the victim in a data set, and of what is seen alone."""
+        there, shuffled = self.worlds[b], 1 - self.unshuffled
+        kept, none = shuffled * (1 - self.leaks), [1 - there] * self.may_miss
+        hidden, shown = ([there * share * x for x in row] for share in (kept, 1 - kept))
+        return hidden + [shuffled * x for x in none], shown + [self.unshuffled * x for x in none]
+
+    def limit(self, check: Any, hiding: Any, shown: Any, others: int) -> Number:
+        """Return the chance of what the second data set never shows, of a removal: no divergence is below it."""
+        if 0 not in self.worlds:
+            return ZERO
+        alone, seen = (check.total(x for x, y in zip(*rows, strict=True) if y == 0) for rows in (hiding, shown))
+        rest = self.missing if self.worlds[1] == 0 else self.kept
+        return seen + alone * arb(1 - rest) ** others
+
+    def other(self, row: list[Number]) -> list[Number]:
+        """Return the chances of another user's message, and that there is none."""
+        return [self.kept * x for x in row] + [self.missing] * self.may_miss

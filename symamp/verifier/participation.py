@@ -58,13 +58,21 @@ class Participation(NamedTuple):
 
     def is_plain(self, n: int) -> bool:
         """Return whether the victim is there, and hidden among all n users or none."""
-        return not (self.poisson or self.removal) and self.victim == 1 and {m for _, m in self.numbers} <= {1, n}
+        return not (self.poisson or self.removal) and self.victim == 1 and self.is_of_all(n)
+
+    def is_of_all(self, n: int) -> bool:
+        """Return whether the victim is hidden among all n users or none."""
+        return {m for _, m in self.numbers} <= {1, n}
+
+    @property
+    def unshuffled(self) -> fmpq:
+        """The probability with which nobody hides the victim."""
+        return sum((w for w, m in self.numbers if m == 1), fmpq(0))
 
     @property
     def hidden(self) -> tuple[fmpq, fmpq]:
         """With which probability another user's report hides the victim's, and with which the victim's is hidden."""
-        alone = sum((w for w, m in self.numbers if m == 1), fmpq(0))
-        return self.honest * self.present * (1 - self.leaks), (1 - alone) * (1 - self.leaks)
+        return self.honest * self.present * (1 - self.leaks), (1 - self.unshuffled) * (1 - self.leaks)
 
     @property
     def orders(self) -> int:

@@ -69,8 +69,8 @@ class Setting:
             one = self.kept == 1 and self.shuffled == MESSAGES and not self.is_given
             one = one and self.rate == 1 and all(g.mechanism.rounded == 0 for g in self.groups)
             require(one, f"{what}: who takes part is about rounds of messages that are not sampled", "invalid")
-            alike = len(self.groups) == 1 or self.participation.is_plain(self.n)
-            require(alike, f"{what}: of users who differ each takes part by himself, and is compared", "invalid")
+            alike = len(self.groups) == 1 or self.participation.is_of_all(self.n)
+            require(alike, f"{what}: numbers of users who differ, of whom it is not said who they are", "invalid")
             good = not (self.participation.removal and restricted)
             require(good, f"{what}: a removal, and inputs that are not all compared", "invalid")
         self.coordinates: int | None = data.get("coordinates")

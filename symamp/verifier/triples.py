@@ -38,9 +38,9 @@ def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of a pair, whatever the other users hold."""
     mechanism, pair, taking = at.common(what), (data["pair"][0], data["pair"][1]), at.setting.participation
     if taking is None:
-        _require_plain(data, what)
+        require_plain(data, what)
         return _of_triple(at, mechanism.blanket(pair), data, up, what)
-    return _seen(at, taking, taking.base(mechanism, pair), data, up, what)
+    return seen(at, taking, taking.base(mechanism, pair), data, up, what)
 
 
 def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
@@ -57,8 +57,8 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     check.require(weights or at.rate == 1, f"{what}: who is not drawn leaves the law of an input", "invalid")
     found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
     if at.setting.participation is not None:
-        return _seen(at, at.setting.participation, found, data, up, what)
-    _require_plain(data, what)
+        return seen(at, at.setting.participation, found, data, up, what)
+    require_plain(data, what)
     if at.eps == "inf":
         check.require(not up and data["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit, below")
         return _limit(at, found)
@@ -72,11 +72,12 @@ def itself(owner: Mechanism, pair: Pair, what: str) -> Triple:
     return owner.itself(pair)
 
 
-def _require_plain(data: dict[str, Any], what: str) -> None:
+def require_plain(data: dict[str, Any], what: str) -> None:
+    """Refuse evidence about users who do not all take part."""
     require("order" not in data and "each" not in data, f"{what}: evidence about users who do not all take part")
 
 
-def _seen(at: At, taking: Participation, base: Triple, data: dict[str, Any], up: bool, what: str) -> Number:
+def seen(at: At, taking: Participation, base: Triple, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return the same for a triple of which not everyone takes part: a mean over numbers of users, or one of them."""
     check, order = at.check, data.get("order", 0)
     check.require(("order" in data) == taking.removal, f"{what}: an order of data sets", "invalid")

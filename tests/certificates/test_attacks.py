@@ -173,7 +173,7 @@ def test_older_versions_are_refused_by_version(version):
     assert "before version 5" in found.reason
     composed = {"format": "symamp-composed-certificate", "version": 2}
     assert "before version 5" in verify(json.dumps(composed)).reason
-    assert "not version 5" in verify(json.dumps(data | {"version": 6})).reason
+    assert "version 5: the document has" in verify(json.dumps(data | {"version": 6})).reason
 
 
 def test_rounds_repeat_a_data_set_and_no_mixture():

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import random
 from fractions import Fraction
 from math import exp, log
 
@@ -151,15 +152,67 @@ def test_certificates_of_steps(quantity):
     found = asked.epsilon("1/100", gap=0.1) if quantity == "epsilon" else asked.delta(LEVEL, gap=0.1)
     assert "2 steps among 40 messages" in found.proof.shown
     data = found.certificate()
-    assert data["claim"]["lower"] == "0"
+    assert F(data["claim"]["lower"]) == pytest.approx(F(found.lower), rel=1e-8)
     verdict = verify(json.dumps(data))
     assert verdict.status == "valid"
     assert "each sends 2 of these messages" in verdict.reason
+    too_much = str(F(data["claim"]["lower"]) * F(10001, 10000))
+    at = {"eps": too_much} if quantity == "epsilon" else {}
+    more = data | {"claim": data["claim"] | {"lower": too_much}, "below": data["below"] | at}
+    assert verify(json.dumps(more)).status == "invalid"
     for reports in (0, 3, 4):  # more steps, or messages that are not so many for each user
         data["settings"][0]["reports"] = reports
         assert verify(json.dumps(data)).status != "valid"
     data["settings"][0] |= {"reports": 2, "count": 2}
     assert verify(json.dumps(data)).status == "invalid"
+
+
+def random_claim(rng):
+    """A lower end alone by any steps, threshold and nodes, near the truth for its data sets, and that truth."""
+    r, n, lost = rng.randint(1, 3), rng.randint(1, 3), rng.choice((F(0), F(1, 3)))
+    rows = [[F(x, 12) for x in rng.choice(((6, 4, 2), (1, 5, 6), (3, 3, 6), (8, 0, 4)))] for _ in range(3)]
+    signs = [rng.randint(-2, 2) for _ in range(3)]
+    laws = []
+    for x in (0, 1):
+        law = {0: F(1)}
+        for i in range(n * r):
+            row = [(p * (1 - lost), s) for p, s in zip(rows[2], signs, strict=True)] + [(lost, 0)]
+            row = list(zip(rows[x], signs, strict=True)) if i < r else row
+            new = {}
+            for view, mass in law.items():
+                for p, step in row:
+                    new[view + step] = new.get(view + step, F(0)) + mass * p
+            law = new
+        laws.append(law)
+    k = rng.randint(-2, 4)
+    value = sum(p - E * laws[1].get(s, F(0)) for s, p in laws[0].items() if s >= k)
+    value -= E * sum(q for s, q in laws[1].items() if s >= k and s not in laws[0])
+    nodes = rng.choice((40, 90, 300))
+    plan = {"threshold": k, "theta": str(F(rng.randint(1, 20), 10)), "N": nodes}
+    plan["last"] = nodes // 2 if rng.random() < 0.7 else rng.randint(0, nodes // 2)
+    setting = {"name": "", "count": 1, "rate": "1", "shuffled": "messages", "kept": "1", "reports": r}
+    if lost:
+        alone = {"poisson": False, "removal": False, "victim": "1", "numbers": []}
+        setting["participation"] = {"honest": "1", "present": str(1 - lost), "leaks": "0", **alone}
+    table = {"kind": "table", "inputs": list("012"), "compared": None, "rounded": None}
+    table["rows"] = [list(map(str, row)) for row in rows]
+    setting["groups"] = [{"users": n * r, "victim": True, "mechanism": table}]
+    claimed = max(value, F(1, 50)) * rng.choice((F(1, 2), F(999, 1000), F(1001, 1000), F(2)))
+    piece = {"kind": "steps", "victim": 0, "pair": [0, 1], "others": [[[2, (n - 1) * r]]], "signs": signs, "plan": plan}
+    data = {"format": "symamp-certificate", "version": 5, "settings": [setting], "above": None, "supposed": []}
+    data["claim"] = {"quantity": "delta", "eps": LEVEL, "lower": str(claimed), "upper": "1"}
+    data["below"] = {"eps": LEVEL, "precision": 192, "evidence": [piece]}
+    return data, claimed <= value
+
+
+def test_no_false_lower_end_of_steps_is_accepted():
+    rng, accepted = random.Random("steps of several reports"), 0
+    for _ in range(150):
+        data, is_true = random_claim(rng)
+        verdict = verify(json.dumps(data))
+        assert verdict.status == "invalid" or (verdict.status == "valid" and is_true), verdict.reason
+        accepted += verdict.status == "valid"
+    assert accepted > 4
 
 
 def test_certificates_of_what_tells_more():
@@ -309,11 +362,14 @@ def test_what_the_verifier_says_of_reports_that_are_lost():
     several = sa.several_reports(
         sa.RandomizedResponse(k=10, eps0=1), n=1000, reports=3, participation=sa.participation(dropout="1/5")
     )
-    data = several.epsilon("1e-6", gap=1e-2).certificate()
-    assert verify(json.dumps(data)).status == "valid"
-    (setting,) = data["settings"]
+    whole = several.epsilon("1e-6", gap=1e-2).certificate()
+    assert verify(json.dumps(whole)).status == "valid"
+    assert F(whole["claim"]["lower"]) > 0
+    (setting,) = whole["settings"]
+    data = whole | {"below": None, "claim": whole["claim"] | {"lower": "0"}}
     for key, value in (("present", "1"), ("present", "1/2"), ("leaks", "1/10"), ("honest", "1/2"), ("removal", True)):
         kept, setting["participation"][key] = setting["participation"][key], value
+        assert verify(json.dumps(whole)).status != "valid"
         refused = verify(json.dumps(data)).status != "valid"
         assert refused or key == "present", key  # more reports than are claimed hide no less
         assert refused == (value != "1")
