@@ -4,10 +4,13 @@ import json
 from fractions import Fraction
 from random import Random
 
+import numpy as np
 import pytest
 from command import run
 from flint import arb
 from oracle import coordinates
+from oracle.world import Group, Truth, Unary, World
+from scipy.stats import binom
 
 import symamp as sa
 from symamp.decompositions.to_law import level_of, number
@@ -87,6 +90,56 @@ def test_lower_ends_of_small_deltas_are_attained(delta):
     eps, given = made.epsilon(arb(failure_probability(delta)), 4.0), arb(failure_probability(delta))
     with at_precision(192):
         assert made.divergence(level_of(budget(eps))) > given > made.divergence(level_of(budget(eps * (1 + 1e-6))))
+
+
+def bit_sum(counts, chances, extra):
+    """The law of a sum of bits of two kinds and of one more, in doubles; chances below 1e-30 are left out."""
+    found = np.array([1 - extra, extra])
+    for n, p in zip(counts, chances, strict=True):
+        law = binom.pmf(np.arange(n + 1), n, p)
+        kept = np.nonzero(law > 1e-30)[0]
+        found = np.convolve(found, law[kept[0] : kept[-1] + 1])
+    return found
+
+
+COLUMNS = {  # of the other users so many hold the victim's first input, so many the second; None: one bit alone
+    (99_999, 0): (0.297408154759, 0.700164503498, 0.950456935756),
+    (0, 0): (0.284737409498, 0.645246546149, 0.863794819780),
+    (49_999, 50_000): (0.281791892676, 0.612834748026, 0.790020134249),
+    (0, None): (0.211952442599, 0.515008740170, 0.714759210809),
+}
+
+
+@pytest.mark.parametrize("held", COLUMNS)
+def test_the_data_sets_of_the_draft(held):
+    others = 10**5 - 1
+    for eps0, eps in zip((5, 6.5, 7), COLUMNS[held], strict=True):
+        p = 1 / (1 + np.exp(-eps0))
+        q, e = 1 - p, np.exp(eps)
+        u0, u1 = (bit_sum((held[0], others - held[0]), (p, q), x) for x in (p, q))
+        if held[1] is None:
+            found = np.maximum(u1 - e * u0, 0).sum()
+        else:
+            v0, v1 = (bit_sum((held[1], others - held[1]), (p, q), x) for x in (q, p))
+            found = np.maximum(np.outer(u0, v0) - e * np.outer(u1, v1), 0).sum()
+        assert found == pytest.approx(1e-9, rel=1e-7, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("eps0", "low", "high"), [("5", 5.69596, 5.69965), ("13/2", 9.27149, 9.27196), ("7", 10.56738, 10.56763)]
+)
+def test_the_vectors_of_the_draft(eps0, low, high):
+    """Shuffled whole, in place of sums."""
+    found = sa.epsilon(sa.UnaryEncoding.rappor(D=100, eps0=f"2*({eps0})"), n=10**5, delta="1e-9")
+    assert low <= found.lower <= found.upper <= high
+
+
+def test_whole_messages_tell_more():
+    for key, told in (("3/4", ("569/1280", "8279/20480")), ("1/2", ("29/125", "12199/62500"))):
+        (p, q, e), sums = next((k, v) for k, v in EXACT.items() if k[0] == key)
+        for n, whole, summed in zip((2, 3), told, sums, strict=False):
+            truth = Truth(World((Group(n, Unary(3, F(p), F(q))),))).delta(F(e))
+            assert truth == F(whole) > F(summed)
 
 
 UPPER = {"5": 0.29780, "13/2": 0.70158, "7": 0.95299}

@@ -10,7 +10,12 @@ from command import run
 from oracle.world import ABSENT, AnyTwo, Group, OthersLost, Removed, Truth, World
 
 import symamp as sa
+from symamp.bounds.search import CandidateBounds
+from symamp.decompositions.to_law import level_of
 from symamp.errors import SymampError
+from symamp.numbers.reading import budget
+from symamp.settings.question import Question
+from symamp.sums.divergence import Settings
 from symamp.verifier import verify
 from tests.oracle.test_participation import response
 from tests.worlds.ask import ends
@@ -30,6 +35,7 @@ POISSON = {"arrivals": "poisson"}
 REMOVAL = {"compared": "removal"}
 SLOW = pytest.mark.slow
 VALUES = {  # blanket triple, eps = 0.05, n = 1000
+    "everyone": ({}, 1.0343579936e-4),
     "lost": (LOST, 2.2210652025e-4),
     "Poisson": (LOST | POISSON, 2.2262891738e-4),
     "leaks": ({"leaks": "1/10"}, 0.01436126931),
@@ -48,6 +54,23 @@ def test_a_deployment(name):
     assert 0.98 * value < answer.lower < value
 
 
+ORDERS = {
+    "removal": (LOST | REMOVAL, (0.01424397105, 0.01378693354)),
+    "removal, the victim may drop out": (LOST | REMOVAL | {"victim_drops": True}, (0.00901183580, 0.00834838309)),
+    "default": ({"compared": "default", "default": "uniform"}, (2.4258624279e-6, 1.1742204129e-6)),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_both_orders(name):
+    who, values = ORDERS[name]
+    subject = Question.of(TEN, 1000, "blanket", participation=sa.participation(**who)).subject
+    bound = CandidateBounds(subject, "blanket").everyone
+    parts = bound.parts if subject.participation is None else subject.participation.parts(bound)
+    found = [float(part.enclose(level_of(budget("1/20")), 1000, Settings()).upper) for part in parts]
+    assert sorted(found) == pytest.approx(sorted(values), rel=2e-6, abs=0)
+
+
 def test_a_default_report():
     law = sa.delta(TEN, n=1000, eps="0.05", participation=sa.participation(compared="default", default="uniform"))
     assert 2.26e-6 < law.lower <= law.upper < 2.28e-6
@@ -58,6 +81,8 @@ def test_a_default_report():
 def test_the_mean_number_is_no_bound():
     # 999 others, each there with probability 4/5: 800.2 users in the mean
     lost = asked(**LOST)
+    told = [sa.delta(TEN, n=n, eps="0.05", method="blanket").upper for n in (800, 801)]
+    assert [lost.upper, *told] == pytest.approx([2.2211e-4, 2.21978e-4, 2.21104e-4], rel=2e-5, abs=0)
     assert sa.delta(TEN, n=801, eps="0.05", method="blanket").upper < lost.bound.lower
     assert sa.delta(TEN, n=800, eps="0.05", method="blanket").upper < lost.bound.lower
 

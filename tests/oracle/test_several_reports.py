@@ -7,8 +7,10 @@ import random
 from fractions import Fraction
 from math import exp, log
 
+import numpy as np
 import pytest
 from flint import arb
+from scipy.stats import binom
 
 import symamp as sa
 from symamp.decompositions.to_law import level_of
@@ -139,6 +141,49 @@ def test_reference_values(case):
     found = sa.several_reports(sa.RandomizedResponse(k=2, eps0=eps0), n=1000, reports=r).epsilon("1e-6", gap=1e-2)
     assert found.lower == pytest.approx(below, rel=1e-9)
     assert found.lower < found.upper < rounds  # by steps among all messages
+
+
+def between_constant(eps, t, n, r):
+    """The divergence of binary response in doubles where all others hold the first input, bundled for r = 2."""
+    a, b = t / (1 + t), 1 / (1 + t)
+    first, second = ([a, b], [b, a]) if r == 1 else ([a * a, 2 * a * b, b * b], [b * b, 2 * a * b, a * a])
+    gains, k = [1 - exp(eps) * y / x for x, y in zip(first, second, strict=True)], np.arange(n + 1)
+    law = binom.pmf(k, n, first[0])[:, None]
+    i, j = k[:, None], np.zeros((1, 1), int) if r == 1 else k[None, :]
+    if r == 2:
+        law = law * binom.pmf(j, n - i, first[1] / (1 - first[0]))
+    total = i * gains[0] + j * gains[1] + (n - i - j) * gains[-1]
+    return float((np.maximum(total, 0) * law).sum()) / n
+
+
+CONSTANT = {1: (0.126614480961, 0.2330687114), 3: (0.694847479998, 2.7602546658)}
+
+
+@pytest.mark.parametrize("eps0", CONSTANT)
+def test_reference_values_of_one_report_and_of_bundles(eps0):
+    for r, eps in enumerate(CONSTANT[eps0], 1):
+        assert between_constant(eps, exp(eps0), 1000, r) == pytest.approx(1e-6, rel=1e-6, abs=0)
+
+
+def test_reference_values_of_a_group():
+    """Steps among all nr messages, whose other users hold one input; with n messages they would be farther apart."""
+    for r, eps in ((2, 0.93419), (3, 1.12751)):
+        factor = sum(exp(j * eps / r) for j in range(r))
+        found = between_constant(eps / r, exp(3), 1000 * r, 1) * factor
+        assert found == pytest.approx(1e-6, rel=3e-4, abs=0)
+        assert between_constant(eps / r, exp(3), 1000, 1) * factor > 1e-5
+
+
+def test_values_that_differ():
+    rows = [tuple(row) for row in histograms.randomized_response(3, F(3))]
+
+    def orders(first, second, others):
+        laws = [law_of_counts([rows[x] for x in (*own, *others)]) for own in (first, second)]
+        return divergence(*laws), divergence(*laws[::-1])
+
+    assert orders((0, 1), (1, 0), (2, 2)) == (0, 0)
+    assert orders((0, 1), (2, 2), (2, 2)) == (F("24/125"), F("63/250"))
+    assert orders((0, 1), (2, 2), (0, 0)) == orders((0, 1), (2, 2), (1, 1)) == (F("32/125"), F("67/250"))
 
 
 def test_one_report_is_a_round():
