@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import comb
-from pathlib import Path
 from typing import TypeAlias
 
 import sympy as sp
 
 from symamp.errors import ArgumentError, Problem, checked_call
-from symamp.exact.checkpoint import Case, State, load, save
 from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
 from symamp.exact.laws import HistogramLaw, HistogramLaws
-from symamp.exact.symmetry import Counts, Symmetries
+from symamp.exact.symmetry import Counts, Exchanges
 from symamp.exact.weights import BITS, Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
 from symamp.numbers.reading import budget, users
 from symamp.numbers.surroundings import undisturbed
@@ -25,8 +22,9 @@ Progress: TypeAlias = Callable[[int, int], None] | bool | None
 
 _MOST_PAIRS = 20_000_000
 """Pairs of neighbouring data sets up to symmetry: more are refused. A rule of thumb."""
-_SECONDS_BETWEEN_CHECKPOINTS = 2.0
-"""More is not lost when a search is stopped."""
+
+Case = tuple[int, int, Counts]
+"""Indices of x0 and x1, and how many other users hold each input."""
 
 
 @dataclass(frozen=True)
@@ -72,18 +70,13 @@ class WorstDataset:
 
 @checked_call
 @undisturbed()
-def worst_dataset(
-    mech: object, n: object, eps: object, progress: Progress = None, resume: str | Path | None = None
-) -> WorstDataset:
+def worst_dataset(mech: object, n: object, eps: object, progress: Progress = None) -> WorstDataset:
     """Return the maximum of D_E, E = e^eps, over all ordered pairs of neighbouring data sets of n users.
 
-    The other users' inputs are enumerated up to their order and up to the symmetries of the mechanism: permutations of
-    inputs that permute the columns of its table. ``progress`` is True for a bar, or a
-    function of (finished, all) groups of data sets. ``resume`` is a checkpoint file: made if missing, kept up to date,
-    and used to go on where an interrupted run stopped.
+    The other users' inputs are enumerated up to their order and up to exchanges of two inputs that only permute the
+    columns of the table. ``progress`` is True for a bar, or a function of (finished, all) groups of data sets.
 
-    Raises what ``divergence`` raises, ArgumentError for sizes beyond reach, FormatError for a checkpoint that is
-    damaged or answers another question.
+    Raises what ``divergence`` raises, and ArgumentError for sizes beyond reach.
 
     Guarantee
     ---------
@@ -103,49 +96,34 @@ def worst_dataset(
     total = comb(number + inputs - 2, inputs - 1) * inputs * (inputs - 1)
     weights = weights_of(columns, BITS)
     check_size("n", number, weights, max(1, number * inputs // len(columns)))
-    symmetries = Symmetries(columns)
-    if symmetries.count(number - 1) * inputs * (inputs - 1) > _MOST_PAIRS:
+    exchanges = Exchanges(columns)
+    if exchanges.count(number - 1) * inputs * (inputs - 1) > _MOST_PAIRS:
         many = Problem(f"{number} users with {inputs} inputs have more than {_MOST_PAIRS} pairs of data sets")
         raise ArgumentError("n", many, "take fewer users or inputs")
-    search = _Search(columns, weights, symmetries, number, level)
-    path = None if resume is None else Path(resume)
-    question = repr((table.inputs, columns, number, level))
-    if path is not None:
-        search.state = load(path, question, len(search.cases), inputs)
-        save(path, question, search.state)
+    search = _Search(columns, weights, number, level)
     with _reporter(progress) as report:
-        try:
-            report(search.state.done, len(search.cases))
-            saved = time.monotonic()
-            for state in search.run():
-                if path is not None and time.monotonic() - saved > _SECONDS_BETWEEN_CHECKPOINTS:
-                    save(path, question, state)
-                    saved = time.monotonic()
-                report(state.done, len(search.cases))
-        finally:
-            if path is not None:
-                save(path, question, search.state)
-    pairs = tuple(_neighbours(table.inputs, case) for case in search.state.best)
+        cases = exchanges.representatives(number - 1)
+        for done, counts in enumerate(cases):
+            report(done, len(cases))
+            search.examine(counts, list(exchanges.pair_representatives(counts)))
+        report(len(cases), len(cases))
+    pairs = tuple(_neighbours(table.inputs, case) for case in search.best)
     if search.is_exact or not pairs:
-        return WorstDataset(search.value, pairs, search.state.examined, total)
+        return WorstDataset(search.value, pairs, search.examined, total)
     values = [divergence(table, pair.data0, pair.data1, level) for pair in pairs]
     value = Divergence(None, max(v.lower for v in values), max(v.upper for v in values))
-    return WorstDataset(value, pairs, search.state.examined, total)
+    return WorstDataset(value, pairs, search.examined, total)
 
 
 class _Search:
-    """All cases of one question, and the laws that they share."""
+    """What is found among the cases of one question, and the laws that they share."""
 
-    def __init__(
-        self, columns: Sequence[Column], weights: Weights, symmetries: Symmetries, n: int, eps: sp.Expr
-    ) -> None:
+    def __init__(self, columns: Sequence[Column], weights: Weights, n: int, eps: sp.Expr) -> None:
         self.columns, self.weights, self.level = columns, weights, level_of_budget(eps, BITS)
         self.is_exact = weights.is_exact and self.level.is_exact
         self.scale = weights.scale**n * self.level.scale
         self.laws = HistogramLaws(weights)
-        self.symmetries = symmetries
-        self.cases = list(symmetries.representatives(n - 1))
-        self.state = State()
+        self.examined = 0
         self._prefixes: list[tuple[Counts, HistogramLaw]] = [((), self.laws.one)]
         self._best = (0, 0)
         self._bounds: dict[Case, tuple[int, int]] = {}
@@ -153,21 +131,20 @@ class _Search:
 
     @property
     def value(self) -> Divergence:
-        """The largest divergence found so far."""
+        """The largest divergence found."""
         return as_divergence(*self._best, self.scale)
 
-    def run(self) -> Iterator[State]:
-        """Work through the cases that are not finished, and yield the state after each."""
-        for x0, x1, counts in self.state.best:  # of an earlier run: only the cases are kept, not their values
-            self._consider((x0, x1, counts), self.laws.hockey_stick(self._law(counts), self._excess_of((x0, x1))))
-        for counts in self.cases[self.state.done :]:
-            common = self._law(counts)
-            pairs = list(self.symmetries.pair_representatives(counts))
-            for pair in pairs:
-                self._consider((*pair, counts), self.laws.hockey_stick(common, self._excess_of(pair)))
-            # One assignment: an interruption finds the state before this case or after it.
-            self.state = State(self.state.done + 1, self.state.examined + len(pairs), tuple(self._bounds))
-            yield self.state
+    @property
+    def best(self) -> tuple[Case, ...]:
+        """The cases that may have it."""
+        return tuple(self._bounds)
+
+    def examine(self, counts: Counts, pairs: Sequence[tuple[int, int]]) -> None:
+        """Evaluate some pairs of inputs beside others of whom so many hold each input."""
+        common = self._law(counts)
+        for pair in pairs:
+            self._consider((*pair, counts), self.laws.hockey_stick(common, self._excess_of(pair)))
+        self.examined += len(pairs)
 
     def _excess_of(self, pair: tuple[int, int]) -> HistogramLaw:
         if pair not in self._excess:
