@@ -36,6 +36,8 @@ def test_the_largest_budget_of_many_rounds(k, n, count):
     found = sa.largest_eps0(sa.RandomizedResponse(k=k), n=n, rounds=count, eps=EPS, delta=delta)
     assert 0 < found.lower < found.upper < 1.05 * found.lower
     assert found.private.upper <= delta < found.not_private.lower
+    assert str(found.private).startswith("delta <= 0.0")
+    assert str(found.not_private).startswith("delta >= 0.0")
     assert many_rounds(randomized_response(k, near(found.lower, 0.999)), n, count) <= delta
     assert many_rounds(randomized_response(k, near(found.upper, 1.001)), n, count) > delta
 

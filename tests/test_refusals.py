@@ -216,7 +216,7 @@ def test_what_is_wrong_with_a_file_is_said(text, told, tmp_path):
 def test_a_keyword_of_python_is_no_name_of_a_parameter():
     with pytest.raises(sa.errors.ArgumentError, match=r"no keyword of Python, such as lam"):
         sa.Parameter("lambda")
-    with pytest.raises(sa.errors.ExpressionError, match="another name: lambda is a keyword"):
+    with pytest.raises(sa.errors.ExpressionError, match="a name that is no keyword of Python: lambda is one"):
         sa.FiniteMechanism({"a": {"0": "lambda", "1": "1 - lambda"}, "b": {"0": 1}})
 
 

@@ -177,7 +177,10 @@ class Composition(PublicNames):
         least, most = ends[0] if ends[0].mantissa > 0 else ZERO, min(ends[1], Dyadic(1))
         gaussian = exp(gaussian_log_delta(self.mu, value))
         own, proof = Interval(least.below, most.above), RoundsProof(proved[True], proved[False])
-        return Answer(self._question, query, least, most, own, limited=limited, gaussian=gaussian, proof=proof)
+        aimed = inf if len(sides) == 1 else None
+        return Answer(
+            self._question, query, least, most, own, limited=limited, gaussian=gaussian, aimed=aimed, proof=proof
+        )
 
     def estimate(self, query: Query, up: bool, width: float) -> float:
         """Return an estimate of the logarithm of an end of delta, from points as dense as ``width`` asks.

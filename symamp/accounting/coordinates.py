@@ -179,7 +179,7 @@ class CoordinateSums:
         question = Question(Rounds(((text, 1),), text=text), self.n)
         held = (0, 0) if found is None else found.held
         proof = SumsProof(RoundsProof(None, None), held, ((0, 0), (0, 0)), 2, asked.written, Dyadic(1))
-        return Answer(question, asked, least, Dyadic(1), Interval(least.below, 1.0), proof=proof)
+        return Answer(question, asked, least, Dyadic(1), Interval(least.below, 1.0), aimed=inf, proof=proof)
 
     @staticmethod
     def _least(found: UnarySums, level: Level) -> Dyadic:

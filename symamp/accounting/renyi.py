@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, log, log1p, sqrt
 from typing import Any
@@ -21,7 +21,7 @@ from symamp.numbers.optional import minimize_scalar
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import Real, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
-from symamp.questions.bracket import ShownAsText
+from symamp.questions.bracket import Interval, ManyEnds
 from symamp.sums.inversion import log_of
 
 _BITS = 192
@@ -33,7 +33,7 @@ _LARGEST_ORDER = 10**6
 
 
 @dataclass(frozen=True, repr=False)
-class RenyiCurve(ShownAsText):
+class RenyiCurve(ManyEnds):
     """Brackets of the Renyi divergence at some orders, as doubles rounded outward.
 
     ``upper`` holds for every pair of neighbours and adaptive queries; some data sets have at least ``lower``.
@@ -48,6 +48,8 @@ class RenyiCurve(ShownAsText):
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     text: str
+
+    columns = ("order", "lower", "upper")
 
     def __post_init__(self) -> None:
         """Raise ContradictionError for ends that cross: at an order, or at two, for the divergence does not fall."""
@@ -71,9 +73,16 @@ class RenyiCurve(ShownAsText):
         ax.legend()
         return ax
 
-    def __str__(self) -> str:
-        rows = (f"order {a}: [{x!r}, {y!r}]" for a, x, y in zip(self.orders, self.lower, self.upper, strict=True))
-        return "\n".join([self.text, *rows])
+    def rows(self) -> list[tuple[object, ...]]:
+        """Return (order, lower, upper) for each order."""
+        return list(zip(self.orders, self.lower, self.upper, strict=True))
+
+    def _title(self) -> str:
+        return f"Renyi divergence of {self.text}"
+
+    def _text(self, shown: Callable[[Interval], str]) -> str:
+        found = zip(self.orders, map(Interval, self.lower, self.upper), strict=True)
+        return "\n".join([self.text, *(f"order {a}: {shown(ends)}" for a, ends in found)])
 
 
 @undisturbed()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -30,7 +30,7 @@ from symamp.numbers.optional import ndtr, ndtri
 from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
-from symamp.questions.bracket import ShownAsText
+from symamp.questions.bracket import Interval, ManyEnds
 
 # What is tuned: sums against how close the curve is between levels. Rules of thumb, but for the last.
 _PER_DEVIATION, _REACH = 3, 6.0
@@ -45,7 +45,7 @@ such sizes are slow."""
 
 
 @dataclass(frozen=True, repr=False)
-class TradeOff(ShownAsText):
+class TradeOff(ManyEnds):
     """A trade-off function between two convex functions, given by the vertices of the curves E -> D_E behind them.
 
     For every pair of neighbours, a test of level x has an error of the second kind of at least ``at(x)[0]``; for some
@@ -67,6 +67,8 @@ class TradeOff(ShownAsText):
     mu: float
     levels: tuple[object, ...] = ()
     is_pure: bool = False
+
+    columns = ("level", "lower", "upper")
 
     @property
     def lower(self) -> tuple[float, ...]:
@@ -110,10 +112,16 @@ class TradeOff(ShownAsText):
         ax.legend()
         return ax
 
-    def __str__(self) -> str:
-        found = zip(self.levels, self.lower, self.upper, strict=True)
-        rows = (f"level {x}: error of the second kind in [{low!r}, {high!r}]" for x, low, high in found)
-        return "\n".join([self.text, *rows])
+    def rows(self) -> list[tuple[object, ...]]:
+        """Return (level, lower, upper) for each level that was asked for."""
+        return list(zip(self.levels, self.lower, self.upper, strict=True))
+
+    def _title(self) -> str:
+        return f"trade-off function of {self.text}"
+
+    def _text(self, shown: Callable[[Interval], str]) -> str:
+        found = zip(self.levels, map(Interval, self.lower, self.upper), strict=True)
+        return "\n".join([self.text, *(f"level {x}: error of the second kind in {shown(ends)}" for x, ends in found)])
 
 
 @undisturbed()

@@ -113,6 +113,8 @@ def users(n: object) -> int:
         "an integer from 1 to 10**18, or a real number that is one, such as 1e6; for a random number of users, see "
         "sa.participation"
     )
+    if n is None:
+        raise ArgumentError("n", Problem("it is missing"), "give the number of users, such as n=10**6")
     number = exact_number(n, "n", accepted=accepted)
     if not (number.is_Integer and 1 <= number <= LARGEST_N):
         raise ArgumentError("n", n, accepted)
@@ -410,7 +412,7 @@ class _Reader:
                 character = self.text[position]
                 self.refuse(character, "** for powers, not ^" if character == "^" else _GRAMMAR)
             if iskeyword(token[0]):
-                self.refuse(token[0], f"an expression with another name: {token[0]} is a keyword of Python")
+                self.refuse(token[0], f"a name that is no keyword of Python: {token[0]} is one")
             position, count = token.end(), count + (not token[0].isspace())
         if not 0 < count <= MOST_TOKENS:
             self.refuse(None, f"1 to {MOST_TOKENS} numbers, names and signs")
@@ -429,7 +431,10 @@ class _Reader:
             case ast.Name(id=name):
                 if name not in self.symbols:
                     known = ", ".join(self.symbols)
-                    declared = f"a declared name: {known} (declare others among the parameters)"
+                    declared = (
+                        f"a declared name: {known}; declare {name} among the parameters, in Python as "
+                        f'sa.Parameter("{name}")'
+                    )
                     self.refuse(node, declared if known else "a number: no name is declared here")
                 return Formula("symbol", name=name)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):

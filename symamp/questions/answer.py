@@ -21,7 +21,7 @@ from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
 from symamp.laws.law import Level
-from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import Real, printable_number
@@ -72,7 +72,8 @@ class Answer(Bracket):
     what its ``effort`` allows: effort="thorough" may find a narrower bracket.
 
     Of many rounds ``rounds`` says which, and ``covered`` what may adapt; ``gaussian`` is what the approximation by a
-    normal loss says (mu-GDP): no bound, and ``gaussian_place`` tells its error.
+    normal loss says (mu-GDP): no bound, and ``gaussian_place`` tells its error. ``has_one_end`` says that only the end
+    that proves an inverse answer was computed; the other one is trivial.
 
     Answers are plain data: they can be pickled, compared and hashed.
 
@@ -206,6 +207,11 @@ class Answer(Bracket):
             return f"{1.0 - self.gaussian / self.lower:.2g} relative below the bracket"
         above = self.gaussian / self.upper - 1.0 if self.upper > 0.0 else inf
         return f"{above:.2g} relative above the bracket" if above > 0.0 else "inside the bracket"
+
+    @property
+    def has_one_end(self) -> bool:
+        """Whether only one end was computed: that of delta which proves an end of an inverse answer."""
+        return self.aimed == inf
 
     @property
     def given(self) -> dict[str, str]:
@@ -410,6 +416,8 @@ class Answer(Bracket):
         """
         if self.lower == inf:
             return "no eps is enough: what only one of two inputs can send is likelier than delta"
+        if self.has_one_end:
+            return ""
         asked_for = not self.rounds and (self.question is None or self.question.method is not None)
         if self.of_directions or asked_for:
             return ""
@@ -477,7 +485,7 @@ class Answer(Bracket):
             else:  # fractions of that size are slow, and nothing is seen of them
                 ends.append((self.asked.given, fmpq(1, 10**_MOST_DIGITS) if up else fmpq(0)))
         above, below = ends
-        return risk_of(f"{self._question()}; {self.subject}", *curves_of_bracket(above, below), prior, rates)
+        return risk_of(f"{self.subject}, {self._question()}", *curves_of_bracket(above, below), prior, rates)
 
     @undisturbed()
     def certificate(self) -> dict[str, Any]:
@@ -556,4 +564,6 @@ class Answer(Bracket):
 
     def _claim(self, within: str) -> str:
         low, high = self.decimals()
+        if self.has_one_end:
+            return f"{self.quantity} <= {high}" if self.least == ZERO else f"{self.quantity} >= {low}"
         return f"{self.quantity}{within}[{low}, {high}]"

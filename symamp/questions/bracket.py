@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import inf, isfinite
@@ -187,10 +187,10 @@ class TwoEnds(ShownAsText):
         return decimal_text(low, digits, kind, down=True), decimal_text(high, digits, kind, down=False)
 
     def __format__(self, spec: str) -> str:
-        number = _NUMBER_FORMAT.fullmatch(spec)
-        if number is None:
-            return format(str(self), spec)
-        low, high = self._both(int(number[1]), number[2])
+        number = _number_format(self, spec)
+        if isinstance(number, str):
+            return number
+        low, high = self._both(*number)
         return f"[{low}, {high}]"
 
     def __float__(self) -> float:
@@ -198,8 +198,60 @@ class TwoEnds(ShownAsText):
         raise ArgumentError("float", wrong, 'take .upper, or .lower, or print f"{answer:.6f}"')
 
 
+def _number_format(shown: object, spec: str) -> tuple[int, str] | str:
+    """Return digits and kind of the format of a number, or what is shown in the format of a text."""
+    number = _NUMBER_FORMAT.fullmatch(spec)
+    if number is not None:
+        return int(number[1]), number[2]
+    try:
+        return format(str(shown), spec)
+    except ValueError:
+        accepted = "digits, such as .6f, .3e or .4g, whose ends are rounded outward; or a width, such as 40"
+        raise ArgumentError("format", spec, accepted) from None
+
+
+class ManyEnds(ShownAsTable):
+    """What is shown of several brackets: all ends rounded outward, in a text and as a table.
+
+    >>> import symamp as sa
+    >>> curve = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=1000).renyi([2, 3])
+    >>> print(f"{curve:.1e}")
+    1 x (RandomizedResponse(k=10, eps0=1), n = 1,000)
+    order 2: [5.0e-04, 5.1e-04]
+    order 3: [7.5e-04, 7.6e-04]
+    """
+
+    _digits = _DIGITS
+
+    def _text(self, shown: Callable[[Interval], str]) -> str:
+        """Return the text, in which each bracket is shown by the function."""
+        raise NotImplementedError
+
+    def rounded(self, digits: int) -> str:
+        """Return the text with all ends rounded outward to so many significant digits, from 1 to 1000."""
+        return self._written(digit_count(digits), "g")
+
+    def _written(self, digits: int, kind: str) -> str:
+        def shown(found: Interval) -> str:
+            low = decimal_text(Dyadic.of_float(found.lower), digits, kind, down=True)
+            return f"[{low}, {decimal_text(Dyadic.of_float(found.upper), digits, kind, down=False)}]"
+
+        return self._text(shown)
+
+    def __str__(self) -> str:
+        return self._written(self._digits, "g")
+
+    def __format__(self, spec: str) -> str:
+        number = _number_format(self, spec)
+        return number if isinstance(number, str) else self._written(*number)
+
+    def __float__(self) -> float:
+        wrong = Problem(f"{type(self).__name__} holds several intervals")
+        raise ArgumentError("float", wrong, 'take one of its ends, or print f"{answer:.6f}"')
+
+
 _NUMBER_FORMAT, _LATEX_POWER = re.compile(r"\.(\d{1,3})([efg])"), re.compile(r"e([+-])0*(\d+)$")
-_LATEX_NAMES = {"epsilon": r"\varepsilon", "delta": r"\delta", "eps0": r"\varepsilon_0"}
+_LATEX_NAMES = {"epsilon": r"\varepsilon", "delta": r"\delta", "eps0": r"\varepsilon_0", "rounds": r"\mathrm{rounds}"}
 
 
 def _as_power(found: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,11 +11,11 @@ from flint import arb, fmpq
 
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, ContradictionError
-from symamp.numbers.dyadic import Dyadic, decimal_end, float_above, float_below
+from symamp.numbers.dyadic import Dyadic, float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.reading import Real, exact_number, listed
 from symamp.numbers.surroundings import at_precision
-from symamp.questions.bracket import Interval, ShownAsTable
+from symamp.questions.bracket import Interval, ManyEnds
 
 RATES = "0.001", "0.01", "0.1"
 """False positive rates that are looked at where none are given."""
@@ -25,7 +25,7 @@ _ONE = fmpq(1)
 
 
 @dataclass(frozen=True, repr=False)
-class Risk(ShownAsTable):
+class Risk(ManyEnds):
     """What an attacker gains who knows all inputs but the victim's, of which two are possible: certified ranges.
 
     The attacker sees the output and says which of the two inputs the victim had. No attacker exceeds an upper end,
@@ -55,6 +55,7 @@ class Risk(ShownAsTable):
     posterior: tuple[tuple[str, Interval], ...]
 
     columns = ("what", "false positive rate", "lower", "upper")
+    _digits = 5
 
     def rows(self) -> list[tuple[object, ...]]:
         """Return (what, false positive rate, lower, upper) for each range."""
@@ -71,15 +72,15 @@ class Risk(ShownAsTable):
     def _title(self) -> str:
         return f"risk of {self.text}; prior {self.prior}"
 
-    def __str__(self) -> str:
+    def _text(self, shown: Callable[[Interval], str]) -> str:
         lines = [
             self._title(),
-            f"advantage in {_shown(self.advantage)}",
-            f"best guess is right with probability in {_shown(self.success)}",
+            f"advantage in {shown(self.advantage)}",
+            f"best guess is right with probability in {shown(self.success)}",
         ]
         for (rate, found), (_, right) in zip(self.true_positive, self.posterior, strict=True):
-            told = f"true positive rate in {_shown(found)}, an alarm is right in {_shown(right)}"
-            lines.append(f"at false positive rate {rate}: {told}")
+            alarm = f"an alarm is right in {shown(right)}"
+            lines.append(f"at false positive rate {rate}: true positive rate in {shown(found)}, {alarm}")
         return "\n".join(lines)
 
 
@@ -138,10 +139,6 @@ def _value(curve: Sequence[Vertex], at: fmpq) -> fmpq:
         if e0 <= at <= e1:
             return d0 + (d1 - d0) * (at - e0) / (e1 - e0)
     return curve[-1][1]
-
-
-def _shown(found: Interval) -> str:
-    return f"[{decimal_end(found.lower, 5, down=True)}, {decimal_end(found.upper, 5, down=False)}]"
 
 
 def _range(text: str, ends: list[fmpq]) -> Interval:

@@ -71,7 +71,7 @@ class NotebookView:
 UTILITIES = ("frequency", "mean")
 
 
-class Utility:
+class Utility(PublicNames):
     """What mechanisms say of their use; nothing is known unless one says so."""
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
@@ -216,7 +216,7 @@ MESSAGES, DATA = "messages", "data"
 """What a shuffler may permute."""
 
 
-class SubjectBase(PublicNames, Utility):
+class SubjectBase(Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
 
     _internal_names = (
@@ -294,14 +294,14 @@ class SubjectBase(PublicNames, Utility):
 
         >>> import symamp as sa
         >>> sa.RandomizedResponse(k=3).degradation()
-        'a smaller eps0 mixes the report with one that does not depend on the input'
+        'at random the report is replaced by one that does not depend on the input'
         """
         return None
 
 
 # ----------- Whether a smaller budget eps0 is a randomization of a larger one: then privacy can only fall as eps0 grows
 
-_TWO_LEVELS = "a smaller eps0 mixes the report with one that does not depend on the input"
+_TWO_LEVELS = "at random the report is replaced by one that does not depend on the input"
 
 
 def free_budget(parameters: Sequence[Parameter]) -> sp.Symbol | None:
