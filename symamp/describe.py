@@ -1,4 +1,4 @@
-"""The words in which mechanisms, bounds and data sets are described: what a family or a bound of one's own needs.
+"""The classes that describe mechanisms, bounds and data sets: what a new family or a new bound imports.
 
 >>> from symamp import describe
 >>> describe.Orbit("y = x0", 1, (1,)).label

@@ -93,14 +93,17 @@ class Composition(PublicNames):
         """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
 
         delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
-        The width is that of the accounting; where the bounds of one round are apart, so are those of many, and the
-        answer says so (``gap_limited_by``). Without a ``gap`` it is 3e-4; up to 1e-3 for at most a thousand users, and
-        1e-3 to 5e-3 for noise with a density, where it is about a fiftieth of the bracket of one round; and 1e-2 (8e-4
-        from below) where the upper end is from bounds that cost much at each of the points ("all_data_sets",
-        "interval", "two_messages"), which stand in for the others where they take 2% or more off eps, and for noise
-        without a local budget. Each end has as many points as the ``effort`` allows ("quick", "default", "thorough"):
-        where large budgets, few users or bounds over all data sets make points dear, "thorough" may be some percent
-        narrower: then ``limited`` is True.
+        ``gap`` is the width that the accounting adds; if the bounds of one round differ, so do those of many, and
+        ``gap_limited_by`` says so. By default ``gap`` is
+
+        - 3e-4, and up to 1e-3 for at most a thousand users;
+        - 1e-3 to 5e-3 for noise with a density, about a fiftieth of the bracket of one round;
+        - 1e-2 above and 8e-4 below if the upper end uses a bound that is slow at each point ("all_data_sets",
+          "interval", "two_messages"), as it does where that lowers eps by 2% or more, and for noise without a local
+          budget.
+
+        ``effort`` ("quick", "default", "thorough") limits the number of points of each end. If the limit is reached,
+        ``limited`` is True and "thorough" may be some percent narrower.
 
         Raises ArgumentError for arguments out of range.
 
@@ -130,10 +133,10 @@ class Composition(PublicNames):
 
     @undisturbed()
     def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
+        """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the relative width of eps.
 
-        A relative change of eps by g changes delta by about eps g/s relative, s^2 the variance of the loss times
-        1/eps; the bracket of delta is wider by that factor.
+        The bracket of delta is wider: if eps changes by the factor 1 + g, delta changes by about 1 + g eps/s, where
+        s^2 is the variance of the loss divided by eps.
 
         Raises ArgumentError for arguments out of range.
 
@@ -146,7 +149,7 @@ class Composition(PublicNames):
         return self.delta_of(Query.of_delta(eps, kernel, effort=effort), width)
 
     def delta_of(self, query: Query, width: float | None, sides: tuple[bool, ...] = (False, True)) -> Answer:
-        """Return the answer for delta to a query that is read already; an end whose side is not asked is trivial.
+        """Return the answer for delta to a query; only the ends of ``sides`` are computed, the other one is trivial.
 
         ``sides`` are True for the upper end, False for the lower one.
         """
@@ -276,7 +279,7 @@ class Composition(PublicNames):
         return risk_of(str(self), found.above, found.below, prior, rates)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
-        """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
+        """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, equal for both orders.
 
         ``interval`` is the step of its lattice (None: a twentieth of the least deviation of a round's loss), ``delta``
         how small a probability matters. The values on the lattice are upper bounds, so that eps is as a rule some

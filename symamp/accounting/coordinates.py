@@ -93,7 +93,7 @@ class SumsProof:
 
 @dataclass(frozen=True)
 class CoordinateSums:
-    """What is told by the coordinates of n messages, each shuffled, or summed, by itself.
+    """What the coordinates of n messages reveal, each coordinate shuffled, or summed, by itself.
 
     The upper end composes the curves of the coordinates in which two inputs may differ. Of unary encodings the lower
     end is the divergence of two data sets itself, by all their counts. Of ``joint`` mechanisms both ends are those of

@@ -134,12 +134,11 @@ class RoundProfile(PublicNames):
 
 
 class Profile(one_round.Profile, RoundProfile):
-    """delta as a function of eps for n users of one mechanism, its inverse, and what becomes of them in many rounds.
+    """The privacy profile of n users of one mechanism: delta as a function of eps, its inverse, and many rounds.
 
-    What is derived (classes of pairs, laws, data sets for the lower bound) is derived at the first question and kept.
-    ``method`` is None for the least of all proved upper bounds, else the name of one analysis. Many rounds need a
-    curve: bounds that cost much at each point ("all_data_sets", "interval") take part where they lower eps by 2% or
-    more.
+    Classes of pairs, laws and data sets are derived at the first question and kept for the next ones. ``method`` is
+    None for the smallest of all proved upper bounds, else the name of one analysis. Many rounds need a whole curve:
+    there, bounds that are slow at each point ("all_data_sets", "interval") are used if they lower eps by 2% or more.
 
     >>> import symamp as sa
     >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
@@ -159,9 +158,9 @@ class Profile(one_round.Profile, RoundProfile):
     def sampled(self, *, n: Count, of: Count) -> GivenProfile:
         """Return the profile of a round of n users drawn from ``of`` people, uniformly and without replacement.
 
-        The server sees the shuffled messages only; who takes part is drawn anew in each round and kept secret. Raises
-        SupportMismatchError where only some pairs of inputs are compared, or a single triple is asked about: the person
-        who is drawn instead of the victim may hold any input.
+        The adversary sees only the shuffled messages; the users are drawn anew in each round, and who was drawn stays
+        secret. Raises SupportMismatchError if only some pairs of inputs are compared, and for a single triple, because
+        the person who is drawn in place of the victim may hold any input.
 
         >>> import symamp as sa
         >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4)
@@ -260,12 +259,12 @@ def profile(
 ) -> Profile | CoordinateSums:
     """Return the privacy profile of n shuffled users: prepared once, asked often for delta, epsilon and many rounds.
 
-    The arguments, and what is raised, are those of ``delta``. ``view="coordinates"`` is that of an aggregator who sees
-    each coordinate of the messages shuffled, or summed, by itself, as secure aggregation does: of unary encodings and
-    of ``joint`` mechanisms, whose coordinates are independent given the input.
+    The arguments, and what is raised, are those of ``delta``. With ``view="coordinates"`` the adversary sees each
+    coordinate of the messages shuffled, or summed, by itself, as with secure aggregation. This is for unary encodings
+    and ``joint`` mechanisms, whose coordinates are independent given the input.
 
-    Of users who differ (``heterogeneous``) many rounds are those of a crowd with these numbers in each round, whoever
-    is of which group then; with ``victim`` those of a user who is of this group in all of them.
+    For users who differ (``heterogeneous``) the groups have the given sizes in each of many rounds, and a user may
+    change the group between rounds; with ``victim`` the victim belongs to this group in all rounds.
 
     >>> import symamp as sa
     >>> sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000)
@@ -351,30 +350,28 @@ def delta(
 ) -> Answer:
     """Return a certified bracket of delta: the shuffled mechanism is (eps, upper)-private, not (eps, < lower)-private.
 
-    ``eps`` is a number >= 0 (an int, float, Fraction, string or exact SymPy number), ``n`` the number of users, the
-    victim included, ``gap`` the relative width aimed at for the enclosure of the upper bound's own value, 1e-6 where
-    it is not said. By default ``upper`` is the least of all proved upper bounds; ``method`` asks for one analysis:
-    METHODS. One that is no guarantee leaves the bracket alone and says what it claims in ``Answer.claimed``.
+    ``mechanism`` is what each user runs, ``n`` the number of users, the victim included, and ``eps`` a number >= 0 (an
+    int, float, Fraction, string or exact SymPy number). A numeric ``Decomposition`` or a list of (ratio0, ratio1, mass)
+    may stand for the mechanism: both ends are then for that triple itself. For users who differ (``heterogeneous``)
+    ``n`` is left out, and ``victim`` is the number of the group whose privacy is in question.
 
-    ``mechanism`` may also be a numeric ``Decomposition`` or a list of (ratio0, ratio1, mass): both ends of the answer
-    are then for that triple itself, whatever mechanism has it.
+    By default ``upper`` is the smallest of all proved upper bounds; ``method`` selects one analysis: METHODS. An
+    analysis that is not proved does not change the bracket; its value is ``Answer.claimed``.
 
-    ``effort`` alone decides how long searches may go on: "quick", "default" (some seconds) or "thorough" (about a
-    minute), by work that is counted and is the same on every machine. Where a search is capped the bracket is wider and
-    ``Answer.limited`` is True. ``gap`` and ``digits`` alone decide how closely numbers are computed.
+    ``gap`` and ``digits`` say how closely numbers are computed: ``gap`` is the relative width of the enclosure of the
+    upper bound's own value (1e-6 by default), ``digits`` the number of its digits that are to be proved
+    (``Answer.bound``, ``Answer.claimed``). ``effort`` says how long searches may take: "quick", "default" (some
+    seconds) or "thorough" (about a minute). It limits counted operations, so that answers are the same on every
+    machine; if the limit is reached, the bracket is wider and ``Answer.limited`` is True.
 
-    ``digits`` asks for so many digits of the bound (``Answer.bound``; of ``claimed``, too) instead of a gap: they are
-    proved, or refused with what can be had.
-
-    ``neighbours`` says which two inputs of the victim are compared: "all", those at distance at most so much, or those
-    of a list of pairs; the other users hold any inputs. It needs a metric: a table whose inputs are numbers or points,
-    ``Laplace``, ``PlanarLaplace``. ``participation`` says who takes part (``symamp.participation``): lost and leaked
-    reports, colluders, random numbers of users, batches, removal. Users who differ (``heterogeneous``) bring their
-    number with them; ``victim`` asks for one group. ``view="coordinates"`` is that of an aggregator who sees each
+    ``neighbours`` says which two inputs of the victim are compared: "all", those within a given distance, or a list of
+    pairs; the other users hold any inputs. A distance needs a metric: a table whose inputs are numbers or points,
+    ``Laplace``, ``PlanarLaplace``. ``participation`` (``symamp.participation``) says who takes part: lost and leaked
+    reports, colluders, random numbers of users, batches, removal. With ``view="coordinates"`` the adversary sees each
     coordinate of the messages shuffled, or summed, by itself (``profile``); ``gap`` is then a relative width of eps.
 
     Raises ArgumentError for arguments out of range, UndecidedOrderError if the decomposition cannot be proved,
-    SupportMismatchError for a method that does not apply, PrecisionError for digits that cannot be had.
+    SupportMismatchError for a method that does not apply, PrecisionError for digits that cannot be proved.
 
     Guarantee
     ---------
@@ -411,8 +408,8 @@ def epsilon(
     """Return a certified bracket of the least eps at which n shuffled users are (eps, delta)-private.
 
     ``delta`` in (0, 1) may be far below the smallest double (strings such as "1e-1000", Fractions and mpmath numbers
-    are exact). ``gap`` is the relative width in delta aimed at; ``digits`` asks for digits of eps, at most 15.
-    ``upper`` is inf if no eps suffices. The other arguments, and what is raised, are those of ``delta``.
+    are exact). ``gap`` is a relative width in delta, ``digits`` a number of digits of eps, at most 15. ``upper`` is inf
+    if no eps suffices. The other arguments, and what is raised, are those of ``delta``.
 
     Guarantee
     ---------

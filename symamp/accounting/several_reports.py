@@ -155,7 +155,7 @@ class TogetherProof:
 
 @dataclass(frozen=True, repr=False)
 class SeveralReports:
-    """What is told by several reports of each of n users: made by ``symamp.several_reports``.
+    """What several reports of each of n users reveal: made by ``symamp.several_reports``.
 
     >>> import symamp as sa
     >>> krr = sa.RandomizedResponse(k=10, eps0=1)
@@ -402,18 +402,18 @@ def several_reports(
     attending: Count | None = None,
     participation: Participation | None = None,
 ) -> SeveralReports:
-    """Return what n users tell who each send several ``reports``, with fresh randomness, about one value or several.
+    """Return the privacy of n users who each send several ``reports`` about one value or several, drawn independently.
 
-    One user's values are compared, all of them. ``seen`` says of what the adversary has the histogram: of all reports,
-    "shuffled" together; of the first reports of all users, the second ones, and so on ("rounds"); or of messages that
-    have all reports of a user ("bundled").
+    Neighbouring data sets differ in all values of one user. ``seen`` says which histogram the adversary sees: that of
+    all reports together ("shuffled"); one for the first reports of all users, one for the second reports, and so on
+    ("rounds"); or that of messages which each hold all reports of one user ("bundled").
 
-    ``kept`` reports are drawn once about one value and sent again on later days (memoisation), of which there are
-    ``reports``; each day is shuffled. ``attending`` is then the number of users, the victim included, who attend the
-    same days as the victim, all n by default; who attends must not depend on the data.
+    With ``kept=True`` a report about one value is drawn once and sent again on later days (memoisation); ``reports`` is
+    the number of days, and each day is shuffled. ``attending`` is then the number of users, the victim included, who
+    attend the same days as the victim, all n by default; who attends must not depend on the data.
 
-    ``participation`` says how many users collude, by number or as a share, and with which probability (``dropout``)
-    each report of another user is lost, whatever becomes of the others; "bundled" it is that of whole messages.
+    ``participation`` says how many users collude, as a number or as a share, and with which probability (``dropout``)
+    each report of another user is lost, independently of the others; if "bundled", each whole message.
 
     Raises ArgumentError for numbers that depend on values or data, and for rounds of reports that are kept.
 

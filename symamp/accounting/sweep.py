@@ -342,14 +342,14 @@ def sweep(
     """Return certified brackets of epsilon (``delta`` given) or of delta (``eps`` given) for all combinations.
 
     ``mechanisms`` is one, a list, or {name: mechanism}; ``eps0``, ``n`` and ``delta`` or ``eps`` are numbers or lists.
-    ``eps0`` is put into the mechanisms, which must have it free; it is left out for those that do not. ``gap`` (1e-4
-    where it is not said), ``effort``, ``participation`` and ``view`` are those of each question. ``file`` keeps
-    finished points, one JSON object a line: they are never computed again, also after the process was killed.
-    ``executor`` is any ``concurrent.futures`` executor: threads, processes, or Dask's ``Client.get_executor()``.
-    ``progress`` shows a bar on standard error; by default if that is a terminal.
+    ``eps0`` fills in the free budget of the mechanisms; leave it out for mechanisms that have one. ``gap`` (1e-4 by
+    default), ``effort``, ``participation`` and ``view`` are those of each question. ``file`` stores finished points,
+    one JSON object a line; they are not computed again, even after the process was killed. ``executor`` is any
+    ``concurrent.futures`` executor: threads, processes, or Dask's ``Client.get_executor()``. ``progress`` shows a bar
+    on standard error, by default if that is a terminal.
 
-    Raises what the questions raise, and then keeps what was finished; ArgumentError for other arguments, FormatError
-    for a file that is none of a sweep.
+    Raises what the questions raise, with finished points stored; ArgumentError for other arguments, FormatError for a
+    file that is not of a sweep.
 
     Guarantee
     ---------

@@ -46,12 +46,13 @@ such sizes are slow."""
 
 @dataclass(frozen=True, repr=False)
 class TradeOff(ManyEnds):
-    """A trade-off function between two convex functions, given by the vertices of the curves E -> D_E behind them.
+    """A lower and an upper bound of the trade-off function (f-DP), both convex.
 
-    For every pair of neighbours, a test of level x has an error of the second kind of at least ``at(x)[0]``; for some
-    data sets there is one with an error of at most ``at(x)[1]``. ``levels`` are those that were asked for, ``lower``
-    and ``upper`` the bounds there. ``mu`` is the parameter of the Gaussian approximation. ``is_pure`` says that no
-    loss is infinite: then a test that never errs on one side always errs on the other.
+    For every pair of neighbours, every test of level x has an error of the second kind of at least ``at(x)[0]``; for
+    some data sets a test has an error of at most ``at(x)[1]``. ``levels`` are the requested levels, ``lower`` and
+    ``upper`` the bounds there. ``above`` and ``below`` are the vertices of the curves E -> D_E from which both follow.
+    ``mu`` is the parameter of the Gaussian approximation. ``is_pure`` is True if no loss is infinite: then a test that
+    never errs on one side always errs on the other.
 
     >>> import symamp as sa
     >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).tradeoff("0.05")

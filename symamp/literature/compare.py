@@ -239,21 +239,21 @@ def compare(
     participation: Participation | None = None,
     view: str = MESSAGES,
 ) -> Comparison:
-    """Return every bound of the literature that applies, with its value at ``delta`` (or at ``eps``), side by side.
+    """Return a table of every published bound that applies, beside the certified bracket.
 
     Each row has ``name, value, ratio, proof_status, conditions, refuted_here, source``: the value of the bound rounded
-    up, its ratio to the certified upper bound, what is known of it, whether the conditions of its theorem hold, and
-    whether it is refuted here by the certified lower bound. Exactly one of ``delta`` and ``eps`` is given. ``eps0`` is
-    put into a mechanism that has it free. Lists for ``eps0``, ``n``, ``delta`` or ``eps`` ask at all combinations.
-    ``names`` selects rows; ``neighbours`` says which inputs are compared, and ``effort`` how long searches for
-    the certified bracket may go on, as for ``epsilon``; so does ``participation`` who takes part: then only bounds that
-    are triples have rows. With ``view="coordinates"`` the bracket is that of the sums, and the rows are of whole
-    messages, which tell more.
+    up, its ratio to the certified upper bound, its proof status, whether the conditions of its theorem hold, and
+    whether the certified lower bound refutes it at this point. The values of proved bounds are certified; those of
+    other bounds are computed with the same care and prove nothing.
 
-    Users who differ (``heterogeneous``) bring their number with them; beside their bound stands the approximation of
+    Exactly one of ``delta`` and ``eps`` is given. ``eps0`` fills in the budget of a mechanism that has it free. Lists
+    for ``eps0``, ``n``, ``delta`` or ``eps`` ask for all combinations. ``names`` selects rows. ``neighbours``,
+    ``effort``, ``participation`` and ``view`` are those of ``epsilon``; if ``participation`` is given, only bounds that
+    are triples have rows. With ``view="coordinates"`` the bracket is for the coordinates, while the rows are for whole
+    messages, which reveal more.
+
+    For users who differ (``heterogeneous``) ``n`` is left out, and the rows are their bound and the approximation of
     Chen, Cao and Ge (2024).
-
-    Values of proved bounds are certified; those of others are evaluated as carefully and prove nothing.
 
     Raises ArgumentError for arguments out of range, unknown names, and unless exactly one of delta and eps is given;
     what ``epsilon`` and ``delta`` raise.

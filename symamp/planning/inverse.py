@@ -1,4 +1,4 @@
-"""The questions asked backwards: how large a local budget, how few users, or how many rounds, for a guarantee."""
+"""Inverse questions: the largest local budget, the least number of users or the most rounds for a guarantee."""
 
 from __future__ import annotations
 
@@ -54,14 +54,15 @@ _NAMED = {"eps0": "largest", "n": "least", "rounds": "most"}
 class Inverse(TwoEnds):
     """A certified bracket of the largest eps0, the least n or the most rounds at which (eps, delta)-privacy holds.
 
-    ``quantity`` is "eps0", "n" or "rounds". ``private`` and ``not_private`` are the two answers for delta that prove
-    the ends: the first has ``upper`` <= delta, the second ``lower`` > delta; None where an end needs no proof or has
-    none.
-    ``monotone`` says why every smaller eps0 (larger n, fewer rounds) than the safe end is private too, and every larger
-    eps0 (smaller n, more rounds) than the other end is not; it is None where that is not proved: then each end speaks
-    of itself alone. Of n, ``not_private`` is about one user fewer than ``lower`` (one copy of the groups fewer, for
-    users who differ), of rounds about one more than ``upper``. Of many rounds, each of the two answers has only the end
-    that it proves.
+    ``quantity`` is "eps0", "n" or "rounds"; ``safe`` is the end that is proved to be private. ``private`` and
+    ``not_private`` are the two answers for delta that prove the ends: the first has ``upper`` <= delta, the second
+    ``lower`` > delta. Either is None if its end needs no proof or has none. For n, ``not_private`` is about one user
+    fewer than ``lower`` (for users who differ, one copy of all groups fewer); for rounds, about one more than
+    ``upper``. For many rounds each of the two answers has only the end that it proves.
+
+    ``monotone`` is the reason why every smaller eps0 (larger n, fewer rounds) than the safe end is private too, and
+    every larger eps0 (smaller n, more rounds) than the other end is not. It is None if that is not proved: then only
+    the two ends themselves are certified.
 
     Plain data: it can be pickled, compared and hashed.
 
@@ -184,10 +185,10 @@ def largest_eps0(
     """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
 
     ``family`` is a mechanism whose only free parameter is ``eps0`` (``sa.RandomizedResponse(k=10)``),
-    ``sa.PureLDP()``, or users who differ (``sa.heterogeneous``) with ``eps0`` free in some groups, who bring their
-    number with them. ``rounds`` of them are composed adaptively; ``sampled_from`` says from how many people the n users
-    of each round are drawn. ``method`` selects one proved analysis for the safe end. ``effort`` is that of every answer
-    for delta that the search asks for; ``participation`` says who takes part and ``view`` what is seen, as there.
+    ``sa.PureLDP()``, or users who differ (``sa.heterogeneous``) with ``eps0`` free in some groups, for whom ``n`` is
+    left out. ``rounds`` are composed adaptively; ``sampled_from`` is the number of people from whom each round draws
+    its n users. ``method`` selects one proved analysis for the safe end. ``effort``, ``participation`` (who takes part)
+    and ``view`` (what is seen) are those of ``symamp.delta``.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 
@@ -260,12 +261,12 @@ def least_n(
 ) -> Inverse:
     """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
 
-    ``upper`` is inf if no number up to 10**18 suffices. ``rounds`` are composed adaptively, each of so many users. Of
-    users who differ (``sa.heterogeneous``) whole copies of all groups are counted. The other arguments, and what is
-    raised, are those of ``symamp.delta``.
+    ``upper`` is inf if no number up to 10**18 suffices. ``rounds`` are composed adaptively, each with n users. For
+    users who differ (``sa.heterogeneous``) the number of users grows by whole copies of all groups. The other
+    arguments, and what is raised, are those of ``symamp.delta``.
 
-    ``rate`` is 1/k where each round draws its n users from k n people (``Profile.sampled``). Of a fixed number of
-    people there is no least n: fewer that are drawn may be more private.
+    ``rate`` is 1/k if each round draws its n users from k n people (``Profile.sampled``). With a fixed number of
+    people there is no least n, because drawing fewer of them may be more private.
 
     Guarantee
     ---------

@@ -46,11 +46,11 @@ _AROUND = (0.7, 0.85, 1.0, 1.15)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mechanism at the largest eps0 that is proved to be private, and what it costs there.
+    """A mechanism at the largest eps0 that is proved to be private, with its error and message length there.
 
     ``variance`` is that of the estimate from the reports of one round (None: no estimator is known) and ``bits`` the
-    length of a message (None: not counted), both floats for comparison. ``is_efficient``: no other candidate for the
-    same attribute is better in one of the two and as good in the other.
+    length of a message (None: not counted), both floats for comparison. ``is_efficient`` (Pareto-optimal): no other
+    candidate for the same attribute is better in one of the two and as good in the other.
 
     >>> import symamp as sa
     >>> found = sa.plan({"colour": [sa.RandomizedResponse(k=4)]}, n=10**5, eps="0.1", delta="1e-6", method="blanket")
@@ -80,12 +80,12 @@ class Candidate:
 
 @dataclass(frozen=True, repr=False)
 class Plan(ShownAsTable):
-    """Candidates for each attribute at equal central privacy, and the best of them together, with their certificate.
+    """Candidates for each attribute at equal central privacy, and the best of them, certified together.
 
-    ``candidates`` come attribute by attribute: first those that are Pareto-optimal in error and message length, the
-    least error first. ``mechanisms`` are the best ones, with numbers for eps0, and ``composition`` is all their rounds,
-    to be exported. ``private`` proves that these are (eps, delta)-private together (its ``upper`` is at most delta),
-    and ``answer`` brackets the eps that they have.
+    ``candidates`` are listed by attribute, the Pareto-optimal ones (in error and message length) first, by increasing
+    error. ``mechanisms`` are the best candidates with their budgets, and ``composition`` is all their rounds together,
+    for export. ``private`` proves that these are (eps, delta)-private together (its ``upper`` is at most delta), and
+    ``answer`` brackets their eps.
 
     >>> import symamp as sa
     >>> families = [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=10)]
@@ -192,17 +192,18 @@ def plan(
     effort: str = "default",
     participation: Participation | None = None,
 ) -> Plan:
-    """Return which mechanism, with which local budget, for each attribute meets a central (eps, delta) over all rounds.
+    """Return the mechanism and local budget of each attribute that meet a central (eps, delta) with the least error.
 
-    ``attributes`` says of each attribute, by its name, what it is: a number of categories, "number" for a number in
-    [0, 1], or the families that are candidates, a list or a dictionary of names, with eps0 free and all else fixed.
-    Each attribute is shuffled by itself, in every one of the ``rounds``. With several attributes each candidate has the
-    budget at which all attributes would be private if they cost as much as this one; the best are then certified
-    together, with budgets a little smaller where that is needed. The other arguments are those of ``largest_eps0``.
+    ``attributes`` is a dictionary from the name of each attribute to its shape: a number of categories, "number" for a
+    number in [0, 1], or the candidate families, as a list or by name, with eps0 free and all other parameters fixed.
+    Each attribute is shuffled by itself, in each of the ``rounds``. With several attributes each candidate first gets
+    the budget at which all attributes would be private together if each used as much privacy as this one; the best
+    candidates are then certified together, with slightly smaller budgets if necessary. The other arguments are those of
+    ``largest_eps0``.
 
-    Errors are those of the frequency of a rare category, of the mean, or of a mean vector, from the reports of one
-    round: ``mechanism.variance(n)`` at the budget, with numbers scaled to [0, 1], and the
-    mean number of reports where some are lost. Candidates without an estimator have none, and come last.
+    The error is that of the frequency of a rare category, of the mean, or of a mean vector, estimated from the reports
+    of one round: ``mechanism.variance(n)`` with numbers scaled to [0, 1], for the mean number of reports if some are
+    lost. Candidates without an estimator come last.
 
     Raises ArgumentError for what ``largest_eps0`` refuses, and for attributes of another shape.
 

@@ -33,16 +33,16 @@ from symamp.settings.rounds import Rounds
 
 _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
 
-# Limits of what is said of an answer; none of them decides an end.
+# Thresholds of the text of an answer; none of them changes an end.
 _UNDERFLOW = 1e-300
 """Ends below it are compared by their logarithms."""
 _MOST_DIGITS = 1000
 """Digits of an end that is known exactly."""
 _WIDE, _WIDE_DELTA = 1.1, 2.0
-"""Ends with a larger quotient are remarked on in the text of the answer; those of delta of one round."""
+"""Above these values of upper/lower the text of an answer has a warning; the second is for delta of one round."""
 _APART, _MISSED = 0.01, 1.5
-"""Ends so far apart, relatively, are remarked on; of many rounds, whose points are laid out by a rule of thumb, ends
-that miss the gap by this factor."""
+"""Above this relative distance of the ends an answer says why they differ; for many rounds, whose points are placed by
+a rule of thumb, above this factor of the gap."""
 
 
 class ProofOfRounds(Protocol):
@@ -58,22 +58,24 @@ class ProofOfRounds(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Answer(Bracket):
-    """A certified bracket for the central budget ``epsilon`` or for ``delta`` of n shuffled users.
+    """A certified bracket of ``epsilon`` or of ``delta`` for n shuffled users, with its evidence.
 
-    The mechanism is private at ``upper`` and provably not below ``lower``; both are doubles rounded outward.
-    ``bound`` encloses the value of the analysis that gives ``upper``, so that numerical slack (its width) and
-    analytical gap (from ``lower`` to it) can be told apart. ``pair`` attains the upper bound, ``dataset`` the lower.
-    ``evidence_above`` and ``evidence_below`` are the certified evaluations behind the two ends. Where ``digits`` were
-    asked for and another bound is less, which is not known to so many, that one gives ``upper``: ``bound`` then has the
-    digits of the least of the others, from ``evidence_of_digits``.
+    The shuffled mechanism is private at ``upper`` and proved not to be private below ``lower``; both are doubles
+    rounded outward. ``pair`` is the pair of inputs that attains the upper bound, ``dataset`` the two neighbouring data
+    sets that attain the lower bound. ``evidence_above`` and ``evidence_below`` are the certified evaluations of both.
 
-    An analysis that is no guarantee (``method="variation_ratio_2023"``) does not touch the bracket: ``claimed`` is
-    what it says, and may lie below ``lower``. ``limited`` says that a search was capped, because the question had taken
-    what its ``effort`` allows: effort="thorough" may find a narrower bracket.
+    ``bound`` encloses the value of the analysis that gives ``upper``: its width is the numerical error, its distance
+    from ``lower`` the gap of the analysis. If ``digits`` were requested and the smallest bound is not known to so many
+    digits, ``upper`` is still the smallest bound, and ``bound`` belongs to the smallest one that has the digits
+    (``evidence_of_digits``).
 
-    Of many rounds ``rounds`` says which, and ``covered`` what may adapt; ``gaussian`` is what the approximation by a
-    normal loss says (mu-GDP): no bound, and ``gaussian_place`` tells its error. ``has_one_end`` says that only the end
-    that proves an inverse answer was computed; the other one is trivial.
+    An analysis that is not proved (``method="variation_ratio_2023"``) does not change the bracket: its value is
+    ``claimed``, which may lie below ``lower``. ``limited`` is True if a search stopped at the limit that ``effort``
+    sets; then effort="thorough" may find a narrower bracket.
+
+    For many rounds, ``rounds`` lists them and ``covered`` says which adaptive choices the upper end covers.
+    ``gaussian`` is the Gaussian approximation (mu-GDP), which is not a bound; ``gaussian_place`` says how far it is
+    from the bracket. ``has_one_end`` is True if only the end that proves an inverse answer was computed.
 
     Answers are plain data: they can be pickled, compared and hashed.
 
@@ -135,9 +137,9 @@ class Answer(Bracket):
 
     @staticmethod
     def larger(directions: Mapping[str, Answer], about: Rounds) -> Answer:
-        """Return the larger of the answers for directions of one training, each composed by itself.
+        """Return the larger of the answers for the directions of one training, each composed by itself.
 
-        The ends are each the larger of all: the truth is the larger of two numbers that are bracketed.
+        Each end is the larger of the two ends, because the truth is the larger of two numbers that are bracketed.
         """
         first = max(directions.values(), key=lambda answer: (answer.upper, answer.lower))
         known = tuple((name, Interval(answer.lower, answer.upper)) for name, answer in directions.items())
@@ -167,7 +169,7 @@ class Answer(Bracket):
 
     @property
     def asked_about(self) -> str:
-        """The question in one line."""
+        """The question in one line, for reports of a fault."""
         method = "" if self.question.method is None else f", method={self.question.method!r}"
         return f"{self.quantity} of {self.question.subject!r}{method}, {self._question()}"
 
@@ -225,7 +227,7 @@ class Answer(Bracket):
 
     @property
     def method(self) -> str:
-        """The analysis that was asked for or, where none was, the one that gives the upper bound."""
+        """The analysis that ``method`` named or, if it named none, the one that gives the upper bound."""
         if self.question.method is not None:
             return self.question.method
         without = _COMPOSITION if self.rounds else _LOCAL_BUDGET
@@ -238,7 +240,7 @@ class Answer(Bracket):
 
     @property
     def proof_status(self) -> ProofStatus:
-        """The proof status of ``method``; the bracket itself is proved whatever that is."""
+        """The proof status of ``method``; the bracket itself is always proved."""
         return BOUNDS[self.method].proof_status if self.method in BOUNDS else ProofStatus.PROVED
 
     @property
@@ -321,11 +323,11 @@ class Answer(Bracket):
 
     @property
     def gap_of_evidence(self) -> float:
-        """The relative width of what is proved of the largest divergence behind ``upper``; inf without evidence."""
+        """The relative width of the enclosure of the largest divergence behind ``upper``; inf without evidence."""
         return gap_of_largest(self.evidence_above) if self.evidence_above else inf
 
     def narrowed(self, other: Answer) -> Self:
-        """Return the answer with the ends of another to the same question where these are nearer to each other."""
+        """Return the intersection of this answer's bracket with that of another answer to the same question."""
         found = self
         if other.upper < self.upper:
             kept = self.evidence_of_digits or self.evidence_above
@@ -335,7 +337,7 @@ class Answer(Bracket):
         return found if found is self else replace(found, limited=self.limited or other.limited)
 
     def checked(self) -> Self:
-        """Return the answer if it has the digits that were asked for, else raise PrecisionError: what can be had."""
+        """Return the answer if it has the requested digits; else raise PrecisionError with the most it has."""
         wanted = self.asked.digits
         if wanted is not None and self.digits < wanted:
             raise PrecisionError("digits", wanted, f"at most {self.digits} here: {self.digits_limited_by}")
@@ -343,7 +345,7 @@ class Answer(Bracket):
 
     @property
     def digits_limited_by(self) -> str:
-        """What keeps ``digits`` from being more, in words."""
+        """Why no more ``digits`` are proved, as a text."""
         if self.limited:
             return self._capped
         used = {e.evaluator for e in self.evidence_above}
@@ -366,9 +368,9 @@ class Answer(Bracket):
 
     @property
     def gap_limited_by(self) -> str:
-        """What keeps the ends apart by more than a percent, in words; "" where nothing does.
+        """Why the ends differ by more than a percent, as a text; "" if they do not.
 
-        For many rounds: by more than the ``gap`` that was aimed at.
+        For many rounds: why they differ by more than the ``gap`` that was requested.
 
         >>> import symamp as sa
         >>> joint = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
@@ -403,11 +405,11 @@ class Answer(Bracket):
 
     @property
     def caution(self) -> str:
-        """That the bracket is wide, by how much, why, and what to do; "" where it is not.
+        """A warning that the bracket is wide, with the reason and the remedy; "" if it is not wide.
 
-        Wide is wider than a tenth; of delta of one round wider than twofold, which is little of eps. The bracket of a
-        method that was asked for is not remarked on. Where no eps is enough that is said. It is part of the text of the
-        answer.
+        A bracket is wide if upper/lower exceeds 1.1, or 2 for delta of one round (where a factor of two in delta is a
+        small change of eps). If ``method`` was given there is no warning. If no eps suffices, the text says so. The
+        warning is part of ``str(answer)``.
 
         >>> import symamp as sa
         >>> given = sa.from_privacy_profile([(0, "1e-2"), ("0.1", "1e-6")])
@@ -440,8 +442,8 @@ class Answer(Bracket):
     def parameters(self) -> dict[str, Any]:
         """Evaluator, precision and parameters of the evaluation of ``upper``, such as tilt, window and frequencies.
 
-        ``merging``, where many values or inputs were merged, is how far that raised a stop-loss transform at most, and
-        so delta by the envelope.
+        ``merging`` is present if values or inputs were merged: an upper bound on how much that raised a stop-loss
+        transform, and so delta by the envelope.
         """
         if not self.evidence_above:
             return {"evaluator": "exact"}
@@ -456,11 +458,11 @@ class Answer(Bracket):
 
     @undisturbed()
     def risk(self, *, prior: Real = "1/2", rates: Iterable[object] = RATES) -> Risk:
-        """Return what an attacker gains, as far as the two ends of this bracket say: certified ranges.
+        """Return certified ranges of an attacker's success that follow from this one bracket.
 
-        ``prior`` is the probability of the accused input before, ``rates`` are false positive rates. The upper ends are
-        those of (upper, delta)-privacy. The lower ones are modest: one bracket says little of them, and the ``risk`` of
-        a profile, or of rounds, more.
+        ``prior`` is the probability of the accused input before the attack, ``rates`` are false positive rates. The
+        upper ends follow from (upper, delta)-privacy. The lower ends are weak, because one bracket implies little;
+        ``risk`` of a profile or of many rounds uses the whole curve.
 
         Guarantee
         ---------
@@ -491,8 +493,8 @@ class Answer(Bracket):
     def certificate(self) -> dict[str, Any]:
         """Return the claim and all that is needed to check it without a search, as JSON-ready data.
 
-        Each point of each curve of many rounds has a certificate of its own, as the numbers of one round have; their
-        ends are wider by a part in 10^9, for roundings, and a lower end from cells of messages is not claimed.
+        For many rounds each point of each curve has a certificate of its own. The claimed ends are wider than those of
+        the answer by a part in 10^9, for roundings, and a lower end that comes from cells of messages is not claimed.
 
         Raises ArgumentError for what no certificate can carry, PrecisionError if ``verify`` accepts it at no precision.
         """

@@ -1,4 +1,4 @@
-"""Risk in words: what an attacker gains, from bounds on the divergences of neighbouring data sets."""
+"""The success of an attacker, from bounds on the divergences of neighbouring data sets."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ _ONE = fmpq(1)
 
 @dataclass(frozen=True, repr=False)
 class Risk(ManyEnds):
-    """What an attacker gains who knows all inputs but the victim's, of which two are possible: certified ranges.
+    """Certified ranges of the success of an attacker who knows all inputs but the victim's, which is one of two.
 
-    The attacker sees the output and says which of the two inputs the victim had. No attacker exceeds an upper end,
+    The attacker sees the output and guesses which of the two inputs the victim had. No attacker exceeds an upper end,
     whatever the two inputs and those of all others are; for some data sets an attacker reaches the lower end.
 
-    ``advantage`` is the largest difference of true and false positive rate. ``true_positive`` lists (false positive
-    rate, range of the largest true positive rate), ``posterior`` the same rates with the range of the probability that
-    an alarm of such a test is right, if the accused input had the probability ``prior`` before. ``success`` is the
-    range of the probability that the best guess between both inputs is right, at this prior.
+    - ``advantage``: the largest difference of true and false positive rate.
+    - ``true_positive``: pairs of a false positive rate and the range of the largest true positive rate.
+    - ``posterior``: the same false positive rates, each with the range of the probability that an alarm of such a test
+      is right, if the accused input had the probability ``prior`` before the attack.
+    - ``success``: the range of the probability that the best guess between the two inputs is right, at this prior.
 
     >>> import symamp as sa
     >>> risk = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(1000).risk()

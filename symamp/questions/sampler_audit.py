@@ -109,13 +109,13 @@ def audit_sampler(
 ) -> SamplerAudit:
     """Compare ``sampler(values, rng)`` with the table of a mechanism, by so many reports on each of some inputs.
 
-    It is called twice, with the inputs in random order, so that a sampler that mixes users up is seen, and so is one
-    that does not draw from the generator: ArgumentError, by chance ``false_alarm`` at most.
+    The sampler is called twice, with the inputs in random order. One that mixes users up, or that does not draw from
+    the generator, is refused by ArgumentError; a correct one is refused with probability ``false_alarm`` at most.
 
-    Values and reports are arrays as in ``mechanism.randomize``; the mechanism has to be small enough for its
-    ``table()``. ``inputs`` are labels of the table: those of two or three inputs that the family shows, of a table any;
-    left out, these, or the first eight. Reports in different rows have to be independent: that is what is *not* tested,
-    and neither are time, or the quality of random bits.
+    Values and reports are arrays as in ``mechanism.randomize``; the mechanism must be small enough for its ``table()``.
+    ``inputs`` are labels of the table: for a family, of the two or three inputs that it shows (all of them by default);
+    for a table, any (the first eight by default). Not tested: that reports in different rows are independent, how long
+    the sampler takes, and the quality of its random bits.
 
     Guarantee
     ---------

@@ -689,18 +689,19 @@ class Joint(Combined):
 def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which every user sends all reports at once: one message (R_1(x_1), ..., R_m(x_m)).
 
-    Arguments are mechanisms, or one list of them such as ``[m] * 8``; one alone is returned as it is. Noise with a
-    finite local budget is one. Equal ones stay cheap; where unequal ones leave too many components, and for noise, some
-    thousand atoms enclose them. The parts' symbols stay symbols, and symbols of one name are one.
-    ``neighbours="one_attribute"`` compares inputs that differ for one part only, "all" any two. Raises ArgumentError
-    for what is no mechanism, or symbols of one name with different ranges, SupportMismatchError for noise with
-    unbounded ratios.
+    Arguments are mechanisms, or one list of them such as ``[m] * 8``; a single one is returned as it is. Noise with a
+    finite local budget may be a part. Equal parts add little work. If unequal parts, or noise, would give too many
+    components, some thousand atoms enclose the law. Free symbols of the parts stay free, and symbols of one name are
+    the same symbol. ``neighbours="one_attribute"`` compares inputs that differ in one part only, "all" any two.
+
+    Raises ArgumentError for anything but mechanisms and for symbols of one name with different ranges,
+    SupportMismatchError for noise with unbounded ratios.
 
     Guarantee
     ---------
-    The blanket of the result is the exact one; of too many components, it lies between two laws, and their distance is
-    part of every bracket. If each part has a pair of inputs that dominates all its pairs, two inputs that differ for
-    every part are worst for every eps and n, and only they are compared; otherwise every class of pairs is.
+    The blanket of the result is exact; if there are too many components it lies between two laws, and their distance
+    is part of every bracket. If each part has a pair of inputs that dominates all its pairs, two inputs that differ in
+    every part are worst for every eps and n, and only they are compared; otherwise every class of pairs is compared.
     Proof: docs/proofs/joint.md.
 
     >>> import symamp as sa
@@ -771,10 +772,9 @@ class Parallel(Combined):
 def parallel(weighted: Iterable[tuple[Real, Mechanism]], *, neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which a user sends (i, R_i(x_i)), i drawn with the given weights.
 
-    Every part is asked about a value of its own. For one value that all parts are asked about, the upper bounds hold
-    as they stand, and lower ones if the data set that is shown holds equal values. Weights are exact numbers that sum
-    to 1; parts of weight 0 are left out and not counted by i, and one part alone is returned as it is. Raises
-    ArgumentError otherwise.
+    Each part randomizes a value of its own. If all parts randomize one value, the upper bounds still hold, and the
+    lower bounds do if the data set shown holds equal values. Weights are exact numbers that sum to 1. Parts of weight 0
+    are left out and not counted by i, and a single part is returned as it is. Raises ArgumentError for other weights.
 
     Guarantee
     ---------
@@ -808,9 +808,9 @@ def parallel(weighted: Iterable[tuple[Real, Mechanism]], *, neighbours: str = "a
 
 @checked_call
 def poisson_subsample(mechanism: Mechanism, rate: Real) -> Mechanism:
-    """Return the mechanism in which a user takes part with probability ``rate``, and else sends a constant message.
+    """Return the mechanism in which a user takes part with probability ``rate`` and otherwise sends a constant message.
 
-    ``n`` then counts all users, those who take no part included. Rate 1 gives the mechanism itself. Raises
+    ``n`` counts all users, also those who take no part. Rate 1 gives the mechanism itself. Raises
     ArgumentError for a rate outside (0, 1].
 
     Guarantee

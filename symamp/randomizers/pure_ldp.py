@@ -16,8 +16,8 @@ _MEMBERS = (2, 3, 4, 5, 6, 8, 12, 20)
 class PureLDP(NotebookView, Parametrised, SubjectBase):
     """Every randomizer with local budget eps0 at once, the same for all users.
 
-    Upper bounds hold for all of them. A lower bound is that of the worst ``members()``: the family cannot be
-    better protected than one of its members. It has no decomposition of its own.
+    Upper bounds hold for all of them. The lower bound is that of the worst of ``members()``, because an upper bound for
+    all randomizers cannot be smaller than the truth for one. There is no decomposition.
 
     >>> PureLDP(eps0=1)
     PureLDP(eps0=1)

@@ -269,23 +269,21 @@ def participation(
 ) -> Participation:
     """Return who takes part in a round, as ``epsilon``, ``delta``, ``profile`` and the other questions take it.
 
-    ``dropout`` is the probability with which each other user, independently, sends nothing; how many reports arrive is
-    seen. ``victim_drops`` says that the victim does so, too. ``arrivals="poisson"`` makes the number of the other users
-    a Poisson number of mean n.
+    - ``dropout``: each other user, independently, sends nothing with this probability. The adversary sees how many
+      reports arrive. ``victim_drops=True``: so does the victim.
+    - ``arrivals="poisson"``: the number of the other users is a Poisson number with mean n.
+    - ``colluders``, ``colluding_share``, ``colluding``: users who tell the adversary their reports, as a number, as the
+      largest share of all users, or as the probability of each other user.
+    - ``leaks``: the probability that the adversary sees a report, also the victim's, with its sender.
+      ``unshuffled``: the probability that this happens to the whole batch.
+    - ``batches``: the number of users in the victim's batch; or {size: number of batches}, which the adversary sees; or
+      "drawn", if the shuffler divides the shuffled reports by itself, which reveals nothing.
+    - ``compared``: neighbouring data sets differ by "replacement" of the victim's input; by "removal" of the victim's
+      report, if the number of users is random; or by a "default" report in place of the victim's.
+    - ``default``: the law of that report: "uniform", an input, or {message: probability}. Other users may send it, too.
 
-    Colluders tell the adversary what they sent: ``colluders`` of them by number, at most a part ``colluding_share`` of
-    all users, or each other user with probability ``colluding``. ``leaks`` is the probability with which each report is
-    seen with its sender, the victim's, too; ``unshuffled`` that with which the whole batch is.
-
-    ``batches`` is the number of users in the victim's batch; or a dictionary that says of each size how many batches
-    there are, which is seen; or "drawn", if the shuffler cuts the shuffled reports by itself, which reveals nothing.
-
-    ``compared`` says how two data sets differ: by "replacement" of the victim's input; by "removal" of the report,
-    hidden by a random number of users; or by a "default" report in place of the victim's. That has the law ``default``:
-    "uniform", an input, or a dictionary of the probabilities of messages; other users may send it, too.
-
-    Numbers are probabilities, exactly as written. Raises ArgumentError for those out of range, and for a removal that
-    the number of reports shows.
+    Probabilities are exact, as written. Raises ArgumentError for numbers out of range, and for a removal that the
+    number of reports would reveal.
 
     >>> import symamp as sa
     >>> missing = sa.participation(dropout="1/5")

@@ -119,7 +119,7 @@ class HeterogeneousUsers:
 
     @property
     def n(self) -> int:
-        """The number of users that count: all that are honest, the victim included."""
+        """The number of honest users, the victim included."""
         return sum(count for count, _ in self.groups)
 
     @property
@@ -133,12 +133,12 @@ class HeterogeneousUsers:
 
     @property
     def takes_part(self) -> sp.Rational:
-        """The probability with which another user's message is there."""
+        """The probability that another user's message arrives."""
         return self.who.present
 
     @property
     def participation(self) -> None:
-        """None: who takes part is said by ``who``, for no bound of users who run one mechanism is asked."""
+        """None: ``who`` says who takes part."""
 
     @property
     def compares_all(self) -> bool:
@@ -198,7 +198,7 @@ class HeterogeneousUsers:
         return replace(crowd, who=replace(who, dropout=lost, default=None, compared=_compared(who), batches=batches))
 
     def seen(self, who: object) -> HeterogeneousUsers:
-        """Return the crowd of whom these take part, themselves where None says that nothing more is said."""
+        """Return the users of whom these take part; the same users for None."""
         return self if who is None else self.taking_part(checked_participation(who))
 
     def __repr__(self) -> str:
@@ -222,17 +222,21 @@ def heterogeneous(
     honest: Sequence[Count] | None = None,
     dropout: Real = 0,
 ) -> HeterogeneousUsers:
-    """Return the subject in which groups of users run mechanisms of their own: ask it with ``epsilon`` and ``delta``.
+    """Return groups of users who run different mechanisms, as ``epsilon``, ``delta`` and ``profile`` take them.
 
-    ``groups`` lists (number of users, mechanism). ``shuffled`` is "messages" (each user randomizes, the messages are
-    shuffled; the mechanisms must share a message space, and are k-ary responses of one k or tables with the same
-    messages) or "data" (the data are shuffled, the positions run the mechanisms; ``PureLDP`` suffices and covers
-    randomizers chosen adaptively). ``honest`` says how many users of each group do not collude with the adversary;
-    ``dropout`` with what probability another user's message is lost unseen (messages only). More on who takes part is
-    said by ``participation`` where messages are shuffled: drop-out, collusion by chance, leaks, a default report, a
-    removal, and Poisson numbers of the other users of each group, whose means are the numbers of the list.
+    ``groups`` lists (number of users, mechanism). ``shuffled`` says what the shuffler permutes:
 
-    Budgets are not averaged: the bound of the average may be smaller than the truth
+    - "messages": each user randomizes with the mechanism of the group, and the messages are shuffled. The mechanisms
+      share one message space: k-ary responses of one k, or tables with the same messages.
+    - "data": the data are shuffled, and position i runs the i-th mechanism. ``PureLDP`` may stand for a mechanism of
+      which only the budget is known; randomizers may be chosen adaptively.
+
+    ``honest`` is the number of users of each group who do not collude with the adversary. ``dropout`` is the
+    probability that another user's message is lost unseen (messages only). ``participation``, an argument of the
+    questions, says more about who takes part if messages are shuffled: drop-out, random collusion, leaks, a default
+    report, a removal, and Poisson numbers of the other users of each group, with the numbers of the list as means.
+
+    Budgets are not averaged, because the bound for the average budget may be below the truth
     (docs/proofs/users_who_differ.md, section 5).
 
     Raises ArgumentError and FormatError for arguments out of range, SupportMismatchError for mechanisms that do not
