@@ -56,7 +56,9 @@ _DEPTH = 12.0
 _NEAR_BY = 0.25, 0.15, 0.08
 """Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
 _MULTIPLES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5])
-"""Of the common tilt in the unit of each pair, which are tried."""
+"""Of the line of each term in the unit of each pair, which are tried."""
+_TOO_MUCH = 1.0
+"""A term has a multiple of its own where that of the main term makes it e times as large."""
 _LEAST_SMOOTHING, _SMOOTHED = 0.04, 6.0
 """The least sigma s, and sigma times the last frequency."""
 
@@ -564,18 +566,22 @@ Booleans: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class _Common:
-    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, s, sigma s, a unit.
+    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, a unit.
 
-    ``far`` are the ends of cells of frequencies, as long as each other, beyond those at which moments tell enough.
+    ``main`` is the line of the term that decides. ``far`` are the ends of cells of frequencies, as long as each other,
+    beyond those at which moments tell enough.
     """
 
     others: int
     parameters: Parameters
     gain: float
-    s: float
-    smoothing: float
+    main: float
     far: Floats
     log_unit: float
+
+    def smoothing(self, s: float) -> float:
+        """Return sigma times s for a line at s."""
+        return max(_SMOOTHED * s / float(self.far[-1]), _LEAST_SMOOTHING)
 
 
 def common_bounds(
@@ -660,8 +666,7 @@ def bounds_by_moments(
     if not step > 0.0:
         return nothing
     far = np.asarray(start + step * np.arange(_FAR + 1.0))
-    smoothing = max(_SMOOTHED * main.s / float(far[-1]), _LEAST_SMOOTHING)
-    common = _Common(n - 1, parameters, gain, main.s, smoothing, far, log_unit)
+    common = _Common(n - 1, parameters, gain, main.s, far, log_unit)
     with np.errstate(all="ignore"):  # what is no number proves nothing
         parts = [slice(i, i + size) for i in range(0, len(first), size)]
         return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
@@ -695,29 +700,30 @@ def _bounds(classes: Floats, first: Floats, second: Floats, e: Floats, c: _Commo
     def mean(values: Floats) -> Floats:
         return np.asarray(np.einsum("xy,pxy->px", classes, values))
 
-    s = c.s * _multiples(w, c, mean)
-    tilt = (s + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
+    above = np.maximum(w, 0.0)
+    lines = _lines(w, above, c, mean)
+    tilt = (reduce(np.maximum, lines) + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
     doubt = 16.0 * UNIT * reach
     error = 2.0 * UNIT * (classes.shape[1] + 16.0 + 64.0 * float(np.minimum(tilt, LARGEST).max()))
     plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
-    above = np.maximum(w, 0.0)
 
     def powers_of(moments: Floats) -> Floats:
         return c.others * logarithms_above(moments * (1.0 + error))
 
-    tilted = exponentials(s[:, :, None] * w)
     beyond = mean(plus * exponentials(p.tilt_b * w)).max(axis=1, keepdims=True)
     few = powers_of(mean(exponentials(p.tilt_b * w - p.tilt_a * above)))
     bad = p.tilt_a * p.p_lo + logarithms_above(beyond) + few
-    against = mean(minus * tilted)
-    mixed = s * mean(plus * plus * tilted) * against
-    smoothed = c.smoothing**2 * gains * against
     found, valid = _raised(bad - c.log_unit), (tilt <= LARGEST) & (error <= _BLURRED)
     valid = valid & (c.far[-1] * reach <= _AT_MOST)
-    tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t in terms]
-    shapes, known = _integrals(w, s, tilts, mean, doubt, c)
+    below = above / (1.0 + np.sqrt(1.0 + above / p.p_lo))  # beta(w+) w+ of docs/proofs/all_data_sets.md
+    tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t, s in zip(terms, lines, strict=True)]
+    shapes, known = _integrals(w, lines, tilts, mean, doubt, c)
     valid = valid & known
-    for t, weights, (own, wide) in zip(terms, tilts, shapes, strict=True):
+    for t, s, weights, (own, wide) in zip(terms, lines, tilts, shapes, strict=True):
+        tilted, smoothing = exponentials(s[:, :, None] * w), c.smoothing(t.s)
+        slow = exponentials(s[:, :, None] * w - t.lam * below)
+        against = mean(minus * tilted)
+        mixed, smoothed = s * mean(plus * plus * slow) * against, smoothing**2 * gains * against
         moments = mean(weights)
         powers = powers_of(moments)
         # |A| is at most the first plus the second times u^2/s^2, as |zeta|/s - 1 is at most half of that.
@@ -726,7 +732,7 @@ def _bounds(classes: Floats, first: Floats, second: Floats, e: Floats, c: _Commo
         scales = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=2, keepdims=True)
         ratios = (sizes / scales).max(axis=0)
         integrals = scales[0] * own + scales[1] * wide
-        exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _DEPTH / c.others + 0.5 * c.smoothing**2
+        exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _DEPTH / c.others + 0.5 * smoothing**2
         found = found + t.a * c.others / (2.0 * pi) * integrals * _raised(exponent - c.log_unit)
     worst = np.where(valid, found, np.nan).max(axis=1)
     return np.asarray(unit[:, 0] * worst * _SLACK)
@@ -737,40 +743,34 @@ def _raised(exponent: Floats) -> Floats:
     return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
 
 
-def _multiples(w: Floats, c: _Common, mean: Mean) -> Floats:
-    """Return by what the tilt of each pair is multiplied, by doubles: any tilt gives a bound."""
-    heights = []
-    for x in _MULTIPLES.tolist():
-        moments = np.log(mean(np.exp(x * c.s * w))).max(axis=1)
-        heights.append(np.nan_to_num(c.others * moments - 2.0 * log(x), nan=inf))
-    return np.asarray(_MULTIPLES[np.argmin(heights, axis=0)][:, None])
+def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
+    """Return the line s of each term for each pair, by doubles: any lines give bounds.
+
+    All are multiplied by what suits the main one, but for terms of which that makes too much.
+    """
+
+    def heights(s: float, lam: float) -> Floats:
+        tilted = (np.exp(x * s * w - lam * above) for x in _MULTIPLES.tolist())
+        logs = np.stack([c.others * np.log(mean(weights)).max(axis=1) for weights in tilted])
+        return np.nan_to_num(logs - 2.0 * np.log(_MULTIPLES)[:, None], nan=inf)
+
+    usual, pairs, lines = heights(c.main, 0.0).argmin(axis=0), np.arange(len(w)), []
+    for t in c.parameters.terms:
+        height = heights(t.s, t.lam)
+        best = height.argmin(axis=0)
+        is_usual = height[usual, pairs] <= height[best, pairs] + _TOO_MUCH
+        lines.append(t.s * _MULTIPLES[np.where(is_usual, usual, best)][:, None])
+    return lines
 
 
 def _integrals(
-    w: Floats, s: Floats, tilts: Sequence[Floats], mean: Mean, doubt: Floats, c: _Common
+    w: Floats, lines: Sequence[Floats], tilts: Sequence[Floats], mean: Mean, doubt: Floats, c: _Common
 ) -> tuple[list[tuple[Floats, Floats]], Booleans]:
     """Return bounds on the integrals of |M|^N e^(-sigma^2 u^2/2)/|zeta|^2, and of u^2/s^2 times that, for each term.
 
     And where roundings are far below the spread of the tilted laws. |M| is in units of its largest value.
     """
-    far, N, square_s = c.far, c.others, (s * s)[:, :, None]
-    sigma = c.smoothing / s
-    parts_of_near = (
-        np.linspace(0.0, 1.0, _NEAR + 1)[:-1],
-        (far[0] / s[:, :, None]) ** np.linspace(0.0, 1.0, _BETWEEN + 1),
-    )
-    near = s[:, :, None] * np.concatenate(
-        [np.broadcast_to(parts_of_near[0], (len(s), 1, _NEAR)), parts_of_near[1]], axis=-1
-    )
-
-    def over(cells: Floats, powers: Floats) -> tuple[Floats, Floats]:
-        """Return both integrals over cells on which the mean power is given; the rest is largest on one side."""
-        left, right = cells[..., :-1] ** 2, cells[..., 1:] ** 2
-        smooth = exponentials(-np.minimum(0.5 * sigma[:, :, None] ** 2 * left, LARGEST))
-        whole = (powers + exp(-_DEPTH)) * np.diff(cells) * smooth
-        own, wide = whole / (square_s + left), whole * right / (square_s + right) / square_s
-        return own.sum(axis=-1), wide.sum(axis=-1)
-
+    far, N = c.far, c.others
     step = far[1] - far[0]
     real, imag = turns((far[0] + 0.5 * step) * w)  # the waves e^(iuw) in the middles of cells, for all terms at once
     step_real, step_imag = turns(step * w)
@@ -780,7 +780,8 @@ def _integrals(
             squares.append((mean(weights * real) ** 2 + mean(weights * imag) ** 2) / whole**2)
         real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
     found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
-    for weights, whole, squares in zip(tilts, moments, moduli, strict=True):
+    for t, s, weights, whole, squares in zip(c.parameters.terms, lines, tilts, moments, moduli, strict=True):
+        sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]))
         centre = mean(weights * w) / whole
         away = w - centre[:, :, None]
         once = weights * away
@@ -803,12 +804,29 @@ def _integrals(
                 break
         apart = np.sqrt(np.maximum(1.0 - np.stack(squares, axis=-1) - _OF_WAVES, 0.0))
         apart = np.maximum(apart - 0.5 * step * np.sqrt(square * (1.0 + 1e-5))[..., None], 0.0)
-        parts = over(near, np.minimum.reduce(falls)), over(far, _power(0.5 * N * apart**2))
+        powers = np.minimum.reduce(falls), _power(0.5 * N * apart**2)
+        parts = (_over(cells, power, s, sigma) for cells, power in zip((near, far), powers, strict=True))
         last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
         tails = last / far[-1], last * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * far[-1])) / s**2
         own, wide = (2.0 * (x + y + tail) for x, y, tail in zip(*parts, tails, strict=True))
         found.append((own, wide))
     return found, valid
+
+
+def _cells_near(s: Floats, far: float) -> Floats:
+    """Return the ends of cells of frequencies up to where waves are taken: evenly up to s, then by a constant ratio."""
+    first = np.minimum(s, far)[:, :, None]
+    even = np.broadcast_to(np.linspace(0.0, 1.0, _NEAR + 1)[:-1], (len(s), 1, _NEAR))
+    return np.asarray(first * np.concatenate([even, (far / first) ** np.linspace(0.0, 1.0, _BETWEEN + 1)], axis=-1))
+
+
+def _over(cells: Floats, powers: Floats, s: Floats, sigma: Floats) -> tuple[Floats, Floats]:
+    """Return both integrals over cells on which the mean power is given; the rest is largest on one side."""
+    left, right, square_s = cells[..., :-1] ** 2, cells[..., 1:] ** 2, (s * s)[:, :, None]
+    smooth = exponentials(-np.minimum(0.5 * sigma[:, :, None] ** 2 * left, LARGEST))
+    whole = (powers + exp(-_DEPTH)) * np.diff(cells) * smooth
+    own, wide = whole / (square_s + left), whole * right / (square_s + right) / square_s
+    return own.sum(axis=-1), wide.sum(axis=-1)
 
 
 def _power(fall: Floats) -> Floats:
