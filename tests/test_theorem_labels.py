@@ -1,7 +1,6 @@
 """Theorem L (docs/proofs/labels.md) in exact rationals, over random users, laws and weights."""
 
 import itertools
-from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
 
@@ -112,42 +111,6 @@ def printed(zv: Fraction, zu: Fraction, p: Fraction, m: Fraction, total: Fractio
     if zu > 0:
         return zv * zu * sum(max(p + z - m, ZERO) / (p + z) ** 2 for z in (zu, zv))
     return ZERO
-
-
-def closed_form(laws: Sequence[Law], weights: Sequence[Fraction]) -> Fraction:
-    """E of the mean over users u, by their parts of m, of v_u (1 - m/(p + weight v_u))_+, v_u > 0 a second label."""
-    gain = sum((max(w, ZERO) * q for w, q in laws[0].items()), ZERO)
-    result = ZERO
-    for labels in itertools.product(*(law.items() for law in laws)):
-        chance = ONE
-        for _, mass in labels:
-            chance *= mass
-        z = [w * theta for (w, _), theta in zip(labels, weights, strict=True)]
-        p, m = (sum((max(s * x, ZERO) for x in z), ZERO) for s in (1, -1))
-        if m == 0:
-            result += chance * gain
-            continue
-        for law, theta, x in zip(laws, weights, z, strict=True):
-            second = sum((q * v * max(1 - m / (p + theta * v), ZERO) for v, q in law.items() if v > 0), ZERO)
-            result += chance * max(-x, ZERO) / m * second
-    return result
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_closed_form(seed):
-    """Theorem K, for laws of users' own: the same number, and no less than the divergence of the data set."""
-    rng = Random(seed)
-    E = Fraction(rng.choice((1, 3, 2)), rng.choice((1, 2)))
-    messages, users, g = rng.randint(2, 3), rng.randint(1, 3), [-ONE]
-    while max(g) <= 0:
-        rows = random_row(rng, messages), random_row(rng, messages)
-        g = [a - max(E, ONE) * b for a, b in zip(*rows, strict=True)]
-    held = [random_row(rng, messages) for _ in range(users)]
-    laws = [own_law(g, row)[0] for row in held]
-    weights = [rng.choice((ONE, Fraction(1, 2), Fraction(3))) for _ in laws]
-    found = closed_form(laws, weights)
-    assert found == labels_bound(laws, weights)
-    assert divergence_of_signed(g, held) <= found
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -455,7 +455,8 @@ class Bound(Statement):
     ``proof`` names its page in docs/proofs, "" where nothing is proved. ``rank`` places it in the search for the least
     upper bound: cheap ones first, None if it is evaluated on request only. ``skip_by_default`` says where another one
     is known to be at least as good; ``too_costly`` where it takes too long at a level and a number of users for a
-    question that may take so many times the usual work (``Limits.patience``). ``floor`` gives parts that the bound is
+    question that may take so many times the usual work (``Limits.patience``); ``only_above`` the relative width of the
+    bracket of epsilon below which it is not worth its time. ``floor`` gives parts that the bound is
     not below: where they are cheap, the bound is made only where it can be the least.
 
     Where not everyone takes part, a bound says something if its parts are ``triples`` that are valid for every number
@@ -480,6 +481,7 @@ give a table or a family
     skip_by_default: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
     floor: Callable[[Subject], Iterable[PairBound]] | None = field(repr=False, default=None)
     too_costly: Callable[[Subject, Level, int, float], bool] = field(repr=False, default=lambda *_: False)
+    only_above: float = 0.0
     triples: bool = False
     removed: Parts | None = field(repr=False, default=None)
 

@@ -23,6 +23,8 @@ Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
 
 _MOST_CHANGED, _BEATEN_BY = 1.0, 0.1
 """A bound that was so far above the least in log delta is left out where the lower bound has changed by less."""
+_STEEP = 10.0
+"""About so much log delta changes for a relative change of epsilon."""
 
 
 class CandidateBounds:
@@ -79,8 +81,10 @@ class CandidateBounds:
             least = min((root for root, *_ in tried), default=inf)
             if tried and settings.limits.is_spent():
                 break
-            at_least = Level.of_float(min(least, LARGEST_EPS))
-            if tried and (least <= low or self._is_hopeless(found, n, at_least, log_delta, settings)):
+            if tried and (
+                least <= low * (1.0 + found.only_above)
+                or self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta, settings)
+            ):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:
@@ -108,7 +112,7 @@ class CandidateBounds:
             if tried and settings.limits.is_spent():
                 break
             least = min((value for value, *_ in tried), default=inf)
-            if least <= low or self._is_hopeless(found, n, level, least, settings):
+            if least <= low + _STEEP * found.only_above or self._is_hopeless(found, n, level, least, settings):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:

@@ -28,12 +28,17 @@ from symamp.sums.binomial_tails import TailPlan
 from symamp.sums.coordinate_sums import Held, Range
 from symamp.sums.divergence import LATTICE, Settings
 from symamp.sums.envelope import envelope_law
+from symamp.sums.few_messages import FewMessagesEvidence
 from symamp.sums.kernels.tilted import Plan
 from symamp.sums.two_messages import CountPlan, CountsEvidence
 
 _WIDER_WINDOWS = 10.0
 """How much wider windows of counts are made: the verifier bounds more simply what is left out."""
 _GAP_OF_NUMBERS, _GAP_OF_ENDS = 1e-8, 1e-2
+_LIGHT, _MORE_LIGHT, _WIDER, _NEAR = 0.1, 2.0, 0.05, 0.05
+"""The weight of points that the verifier leaves out, in units of what all of them may have: in the worst box, and where
+there is room; how much wider its grid is there; how near to the worst a box is evaluated more sharply on a second
+try."""
 ALONE = ("no positive value", "one user")
 """Evaluators that say no more than what one user's message tells: the verifier makes that itself."""
 Data = dict[str, Any]
@@ -59,6 +64,8 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
             {"from": b.first, "to": b.last, "spread": b.spread, "sum": _sum_plan(b.plan)} for b in found.details.boxes
         ]
         return {"kind": "message counts"} | pair | {"boxes": boxes}
+    if isinstance(found.details, FewMessagesEvidence):
+        return {"kind": "value counts"} | pair | _compositions(known, part, found.details, split)
     triples = [t for t in part.fixed_background if is_triple(t)]
     if not triples or at.level is None:
         raise ArgumentError(
@@ -190,6 +197,32 @@ def _dominating(triples: Sequence[Reduction], at: At, found: Evidence) -> Data:
     atoms += [] if law.null_mass.is_zero() else [(arb(0), law.null_mass)]
     values, masses = ([dyadic_text(Dyadic.of(x)) for x in column] for column in zip(*atoms, strict=True))
     return {"values": values, "masses": masses, "singular": dyadic_text(Dyadic.of(law.singular))}
+
+
+def _compositions(known: Described, part: PairBound, found: FewMessagesEvidence, split: int) -> Data:
+    """Return boxes of users who have the first of at most two laws."""
+    inputs = [t.dataset[0][0] for t in part.fixed_background if is_triple(t)]
+    if found.mixed or not 0 < len(inputs) <= 2 or not all(x in known.inputs for x in inputs):
+        raise ArgumentError(
+            "certificate", Problem(f"{part.method} has no certificate for this mechanism"), "take another method"
+        )
+    boxes, worst = list[Data](), max(b.log_value for b in found.boxes)
+    for box in found.boxes:
+        room = 1.0 - exp(box.log_value - worst)  # a box of small value need not be evaluated as sharply
+        k = len(found.grids) - 1 if box.grid is None else box.grid
+        sharper = split if room < _NEAR else 1
+        how = {
+            "tilt": box.tilt if box.grid is None else found.tilt,
+            "light": found.allowed[k] * (_LIGHT + _MORE_LIGHT * room) / sharper**4,
+            "grid": found.grids[k] / sharper**2 + _WIDER * (worst - box.log_value) / found.tilt,
+        }
+        texts = {key: exact_double(x) for key, x in how.items()}
+        boxes.append({"from": box.least[0], "to": box.most[0], "counted": box.grid is not None, **texts})
+    return {
+        "inputs": [known.inputs.index(x) for x in inputs],
+        "weights": [exact_double(w) for w in found.weights],
+        "boxes": boxes,
+    }
 
 
 def _sum_plan(plan: CountPlan) -> Data:

@@ -76,7 +76,7 @@ _OF_DENSITIES = ("worst_pair", "density_pairs", "interval")
 """Analyses whose evaluations the verifier cannot repeat."""
 _IN_FINITE_LAWS = ("finite_sandwich", "fallback_law")
 """Analyses for the same questions that it can repeat."""
-_OF_DATA = ("blanket", "envelope", "all_data_sets", "two_messages", "every_data_set")
+_OF_DATA = ("blanket", "envelope", "all_data_sets", "two_messages", "few_messages", "every_data_set")
 """Analyses whose laws the verifier makes from the mechanism."""
 _OF_BUDGET = ("generic", "generic_all_data_sets")
 _OF_TRIPLES = ("blanket", "generic", *_IN_FINITE_LAWS)

@@ -18,6 +18,7 @@ from . import (
     message_counts,
     other_inputs,
     triples,
+    value_counts,
 )
 from .check import MOST_PRECISION, ZERO, Number, larger
 from .claims import quoted
@@ -56,6 +57,7 @@ KINDS = {
     other_inputs.ENVELOPE: Kind(other_inputs.shape, other_inputs.bound, _ABOVE, "laws"),
     other_inputs.DATA_SETS: Kind(other_inputs.shape, other_inputs.bound, _ABOVE, "laws"),
     "message counts": Kind(message_counts.shape, message_counts.bound, _BOTH, "laws"),
+    "value counts": Kind(value_counts.shape, value_counts.bound, _ABOVE, "laws"),
     "histograms": Kind(histograms.shape, histograms.bound, _BOTH, "all"),
     TILT: Kind(common_tilt.shape, _unsettled, _ABOVE, ""),
     "every randomizer": Kind(every_randomizer.shape, every_randomizer.bound, _ABOVE, "all"),

@@ -53,6 +53,7 @@ TABLE_METHODS = [
     "every_data_set",
     "envelope",
     "two_messages",
+    "few_messages",
     "all_data_sets",
     "generic_all_data_sets",
     "finite_sandwich",
@@ -908,7 +909,7 @@ def examine(seed: int, index: int, *, dear: float = 1.0) -> Case:
     rng = Random(f"{seed} {index}")
     case = Case(draw.world(rng), rng)
     ask_delta(case)
-    dear_methods = ("all_data_sets", "generic_all_data_sets", "two_messages", "envelope")
+    dear_methods = ("all_data_sets", "generic_all_data_sets", "two_messages", "few_messages", "envelope")
     if not is_crowd(case.world):
         quick = not isinstance(case.world.takes_part, Chosen)
         for _ in range(1 if quick else 0):

@@ -1,0 +1,145 @@
+"""The bound for few positive messages: the theorem on labels itself, for all compositions of a few kinds of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, PairGroupBound
+from symamp.bounds.bound import Bound, PairBound
+from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
+from symamp.bounds.pair_of_inputs import PairOfInputs, is_large_table, listed, pairs_of_inputs
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.subject import Subject
+from symamp.decompositions.randomizer import groups_of
+from symamp.laws.law import Level, quick_gparv
+from symamp.numbers.dyadic import float_above
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.few_messages import FewMessages, enclose_few_messages, estimate_log_few_messages
+
+SOURCE = "Theorem K (docs/proofs/few_messages.md)"
+_FEW = 40.0
+"""With more positive messages the bound over all data sets is near the truth."""
+_MOST_LAWS, _MOST_PAIRS, _MOST_VALUES = 2, 2, 4
+"""Laws of other inputs, pairs of inputs, and values of a law, up to which it is tried where nobody asks for it."""
+_ONLY_ABOVE = 5e-3
+"""Relative width of a bracket of epsilon below which it is not tried: it takes seconds, and has a gap of its own."""
+_POOR = 0.1
+"""By so much more than was estimated, in its logarithm, the bound says that there was no time for all compositions."""
+
+
+@dataclass(frozen=True)
+class FewMessagesPairBound(PairOfInputs):
+    """The bound of one pair of inputs, or of a group of pairs.
+
+    ``kinds`` lists the numbers of the triples of each kind of other users, which ``mix`` kinds or not. Where the
+    theorem does not apply it is the bound ``otherwise``.
+    """
+
+    kinds: tuple[tuple[int, ...], ...]
+    mix: bool
+    otherwise: PairBound
+
+    method: ClassVar[str] = "few_messages"
+    source: ClassVar[str] = SOURCE
+    estimate_error: ClassVar[float] = 2e-3
+
+    @property
+    def looser_proxy(self) -> PairBound:
+        """The bound over all data sets by exponentials: where it is enough no more is asked."""
+        return self.otherwise
+
+    @cached_property
+    def searches(self) -> FewMessages:
+        """What was found at the levels asked before."""
+        return FewMessages(self.laws, self.kinds, self.mix)
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        value = estimate_log_few_messages(self.searches, level, n, settings)
+        return value if value < inf else self.otherwise.log_estimate(level, n, settings)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair, or these pairs, whatever inputs the other users hold.
+        Proof: docs/proofs/few_messages.md.
+        """
+        found = enclose_few_messages(self.searches, level, n, settings)
+        if found is not None and float_above(found.upper.log()) <= self.log_estimate(level, n, settings) + _POOR:
+            return found
+        other = self.otherwise.enclose(level, n, settings)
+        return other if found is None else min(found, other, key=lambda e: e.upper.upper())
+
+
+def _parts(subject: Subject) -> Iterator[PairBound]:
+    groups = None if subject.mechanism is None else groups_of(subject.mechanism)
+    if groups is None:
+        for triples in pairs_of_inputs(listed(subject)):
+            different = tuple({t.signature: t for t in reversed(triples)}.values())[::-1]
+            alone = tuple((i,) for i in range(len(different)))
+            yield FewMessagesPairBound(different, alone, False, AllDataSetsPairBound(triples))
+        return
+    for group in groups:
+        found = PairGroupBound.of(group)
+        if isinstance(found, Reduction) or not isinstance(found, PairGroupBound):
+            yield found
+        else:
+            yield FewMessagesPairBound(found.triples, group.kinds, found.mixed, found)
+
+
+def _skipped(subject: Subject) -> bool:
+    """Return whether there are more than few pairs, laws of other inputs, which are themselves inputs, and values."""
+    if any(h.fails(subject) is not None for h in (PROBABILITIES, COVERED)):
+        return True
+    mechanism = subject.mechanism
+    if mechanism is None or groups_of(mechanism) is not None or is_large_table(listed(subject)):
+        return True
+    pairs = _first_pairs(subject)
+    few = all(len(triples) <= _MOST_LAWS and _are_short(triples) for triples in pairs)
+    return not few or len(pairs) > _MOST_PAIRS
+
+
+def _are_short(triples: tuple[Reduction, ...]) -> bool:
+    return all(len(t.decomposition.components) <= _MOST_VALUES for t in triples)
+
+
+def _first_pairs(subject: Subject) -> list[tuple[Reduction, ...]]:
+    return [triples for _, triples in zip(range(_MOST_PAIRS + 1), pairs_of_inputs(listed(subject)), strict=False)]
+
+
+def _too_costly(subject: Subject, level: Level, n: int, _: float) -> bool:
+    """Return whether it is skipped by default, or under some law many messages are expected to be positive."""
+    if _skipped(subject):
+        return True
+    for triples in _first_pairs(subject):
+        for t in triples:
+            g = quick_gparv(t.law, level)
+            positive = np.maximum(g.values, 0.0)
+            square = float(g.masses @ positive**2)
+            if square > 0.0 and (n - 1) * float(g.masses @ positive) ** 2 <= _FEW * square:
+                return False
+    return True
+
+
+FEW_MESSAGES = Bound(
+    "few_messages",
+    ProofStatus.PROVED,
+    SOURCE,
+    "few messages that tell inputs apart: every composition of the other users",
+    "few_messages",
+    (*SHUFFLED, PROBABILITIES, COVERED),
+    _parts,
+    rank=5,
+    skip_by_default=_skipped,
+    too_costly=_too_costly,
+    only_above=_ONLY_ABOVE,
+)

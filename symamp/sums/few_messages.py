@@ -1,0 +1,774 @@
+"""Few positive messages: the bound over labels itself, in closed form, for all compositions of the other users.
+
+Where few messages tell two inputs apart, the bound of ``all_data_sets`` is loose, though the theorem on labels behind
+it is not. Here that theorem is evaluated, for the laws of a few kinds of users, by the counts of their values; boxes of
+compositions share one evaluation, and the worst box is halved until it is about the worst composition that was found
+(docs/proofs/few_messages.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, reduce
+from heapq import heappop, heappush
+from math import exp, inf, log, log1p, nextafter
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from symamp.laws.law import BallGparv, Floats, Law, Level, ball_gparv, total
+from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
+from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.limits import POINT, QUESTION
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.binomial_tails import window
+from symamp.sums.divergence import Enclosure, Settings
+
+EVALUATOR = "counts of values"
+_BITS = 192
+# What is tuned. Every choice gives a bound; these trade time against width, and are rules of thumb.
+_GAP, _LEAST_GAP, _MOST_GAP = 0.02, 2e-3, 0.1
+"""What a box may lie above the largest value of a composition that was found: usually, at least and at most."""
+_GRIDS, _LOST = (3e-2, 8e-3, 2e-3), (1e-2, 3e-3, 1e-3)
+"""Steps of the grid on which values are put together, in units of what all users gain, from a first evaluation of a box
+to the last; and how much of the value may be left out."""
+_STEPS = 20.0
+"""The same in units of the inverse tilt: probabilities change by e within one of these."""
+_FEW = 200
+"""Sums of fewer values are not put together."""
+_MOST_BOXES, _MOST_POINTS = 2000, 1e6
+"""Boxes that are looked at; points of one evaluation."""
+_PART = 0.6
+"""Of what a question may take: with the rest another bound is found where there are too many boxes."""
+_WIDEST, _ALWAYS = 0.004, 16
+"""A box is evaluated only where of no more than this part of all users, or so many, the kind is not known."""
+_TILTS = np.geomspace(1e-4, 60.0, 48)
+"""Tilts of Chernoff's bound, in units of the inverse of the largest value."""
+_SLACK, _SMALLEST, _LEAST_SHARE = 1e-8, 1e-125, 1e-290
+"""What the roundings of sums and products of one evaluation in doubles come to, relatively, at most; a weight that is
+raised to."""
+_OUTWARD = 1e-13
+"""By so much values are moved outward, relatively: more than the differences of their inverses are rounded by."""
+_MOST_COUNT = 5000
+"""Counts of rare values; with more the evaluation is left to other bounds."""
+_FIRST = 8.0
+"""By so much the bound at the worst composition may be below Chernoff's, in its logarithm, before it is known."""
+_LEAST = -600.0
+"""Logarithms of values below this are left to other bounds: doubles would not see parts of them."""
+
+_TINY, _UNTOLD = arb(2) ** -96, arb(2) ** -60
+"""What counts as 0 where kinds are compared, and what that comes to for each user."""
+
+Counts = tuple[int, ...]
+Balls = tuple[tuple[arb, arb], ...]  # values with masses
+
+
+# ------------------------------------------------------------------------------------------------------ Kinds of users
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Users whose labels have one law, or any mixture of a few: values with masses, those scaled by the weight.
+
+    ``gained`` and ``lost`` are steps (y, size) of functions P and Q: P(x) is at least E[v_+; v > x]/weight, and Q(x) at
+    least E[v_-; v_- < x], for every such law of the scaled value v. ``gain`` is at least E[v_+]/weight.
+    """
+
+    laws: tuple[Balls, ...]
+    gained: tuple[tuple[float, float], ...]
+    lost: tuple[tuple[float, float], ...]
+    gain: float
+
+    def log_gained(self, tilt: float) -> float:
+        """Return at least log E[v_+ e^(tilt v)]/weight of every such law."""
+        return _log_total([(size, x) for x, size in self.gained], tilt)
+
+    def log_lost(self, tilt: float) -> float:
+        """Return at least log E[e^(-tilt v_-); v < 0] of every such law."""
+        return _log_total([(float_above(arb(size) / arb(x)), -x) for x, size in self.lost], tilt)
+
+    @staticmethod
+    def of(laws: Sequence[BallGparv], weight: float = 1.0) -> Kind:
+        """Return the kind of a law, or of all mixtures of some, at the ambient precision."""
+        scaled = tuple(tuple((v * weight, m) for v, m in zip(g.values, g.masses, strict=True)) for g in laws)
+        every = [v for law in scaled for v, _ in law]
+        above = sorted({float_above(v) for v in every if v > 0}, reverse=True)
+        below = sorted({float_below(-v) for v in every if v < 0})
+        gained = [
+            _most(total([v * m for v, m in law if v > 0 and float_above(v) >= x]) for law in scaled) for x in above
+        ]
+        lost = [
+            _most(total([-v * m for v, m in law if v < 0 and float_below(-v) <= x]) for law in scaled) for x in below
+        ]
+        return Kind(
+            scaled,
+            tuple((x, float_above(size / weight)) for x, size in _steps(above, gained)),
+            tuple((x, float_above(size)) for x, size in _steps(below, lost)),
+            float_above(gained[-1] / weight),
+        )
+
+
+def _most(numbers: Iterable[arb]) -> arb:
+    return reduce(arb.max, numbers)
+
+
+def _steps(places: Sequence[float], sums: Sequence[arb]) -> list[tuple[float, arb]]:
+    """Return the steps of a function that does not fall from one place to the next, where there are any."""
+    steps = [(x, (b - a).max(arb(0))) for x, a, b in zip(places, [arb(0), *sums], sums, strict=False)]
+    return [(x, step) for x, step in steps if step.upper() > 0]
+
+
+def _place(value: arb) -> int:
+    """Return where a value stands, in units of 2^-140: the same for balls around one number but for bad luck."""
+    return int((value * 2**140 + arb(1) / 3).mid().floor().fmpz())
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Users of whom it is known that each has, with these masses, a value between ``low`` and ``high``."""
+
+    low: Floats
+    high: Floats
+    masses: Floats
+
+    @staticmethod
+    def of(laws: Sequence[Balls]) -> Intervals:
+        """Return intervals for users who have any of these laws, or mixtures: their quantiles go in parallel."""
+        rows = [sorted(law, key=lambda atom: -_place(atom[0])) for law in laws]
+        ends = [[total([m for _, m in row[: k + 1]]) for k in range(len(row))] for row in rows]
+        cuts = sorted((_place(c), i, k) for i, row in enumerate(ends) for k, c in enumerate(row[:-1]))
+        place, last, found = [0] * len(rows), arb(0), dict[tuple[float, float], arb]()
+        for cut in (*cuts, None):
+            here = arb(1) if cut is None else ends[cut[1]][cut[2]]
+            size = (here - last).upper().max(arb(0))
+            values = [row[k][0] for row, k in zip(rows, place, strict=True)]
+            if size < _TINY:  # which of two laws goes first is not told
+                size, values = size + _TINY, [v for row in rows for v, _ in row]
+            high = max(map(float_above, values))
+            interval = (
+                max(min(map(float_below, values)), min(high, 0.0)),
+                high,
+            )  # of what is not positive no more counts
+            found[interval] = found.get(interval, arb(0)) + size
+            if cut is not None:
+                place[cut[1]], last = cut[2] + 1, here
+        rows_ = [(*x, float_above(m)) for x, m in found.items() if m > 0]
+        return Intervals(*(np.array(column) for column in zip(*rows_, strict=True)))
+
+    @property
+    def parts(self) -> Floats:
+        """The least and the largest positive part, and the least negative part, of each value: three rows."""
+        return np.array([np.maximum(self.low, 0.0), np.maximum(self.high, 0.0), np.maximum(-self.high, 0.0)])
+
+    def log_moment(self, tilt: float) -> float:
+        """Return at least log E e^(tilt high), and hardly more."""
+        return _log_total(zip(self.masses.tolist(), self.high.tolist(), strict=True), tilt)
+
+
+# ------------------- Exponentials and logarithms that are proved: all else in doubles is sums, products and quotients
+
+
+def _log_total(steps: Iterable[tuple[float, float]], tilt: float) -> float:
+    """Return at least the logarithm of the sum of mass e^(tilt value), and hardly more."""
+    with at_precision(_BITS):
+        return float_above(total([arb(m) * (arb(tilt) * arb(v)).exp() for m, v in steps]).log())
+
+
+def exp_above(x: float) -> float:
+    """Return at least e^x, and hardly more."""
+    with at_precision(_BITS):
+        return float_above(arb(x).exp())
+
+
+def log_above(x: float) -> float:
+    """Return at least log x, and hardly more."""
+    with at_precision(_BITS):
+        return float_above(arb(x).log())
+
+
+def exps_above(x: Floats) -> Floats:
+    """Return at least e^x, and hardly more but below e^-300; inf above e^300.
+
+    >>> bool(0.0 < exps_above(np.array([-1.0]))[0] / np.exp(-1.0) - 1.0 < 1e-10)
+    True
+    """
+    found = exponentials(np.maximum(x, -LARGEST)) * (1.0 + UNIT * (8.0 + 32.0 * LARGEST))
+    return np.asarray(np.where(np.isnan(found), inf, found))
+
+
+def sums_above(*terms: Floats | float) -> Floats:
+    """Return at least the sums of a dozen products of two doubles, element by element, and hardly more."""
+    return np.asarray(sum(terms) + 16.0 * UNIT * sum(np.abs(x) for x in terms))
+
+
+# ----------------------------------------------------- The sums of some users: points (p low, p high, m), with weights
+
+
+class TooManyPointsError(Exception):
+    """There are more points than one evaluation may take."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Sums of positive and of negative parts: rows p low, p high, m, with weights e^(tilt (p high - m) - log_unit).
+
+    What is left out has a weight of at most ``lost``.
+    """
+
+    sums: Floats
+    weights: Floats
+    lost: float
+    log_unit: float
+
+
+NOBODY = Points(np.zeros((3, 1)), np.ones(1), 0.0, 0.0)
+
+
+def squashed(
+    sums: Floats, weights: Floats, tilt: float, grid: float, lost: float, counts: Any = None
+) -> tuple[Floats, Floats, float, Any]:
+    """Return points without the lightest, those in one cell of the grid (of equal ``counts``) put together.
+
+    Both move p up and m down, p low down, and weights grow with the tilt: sums of what grows with p high and falls
+    with m and p low do not fall, but for a weight of at most ``lost``, which is the third number.
+    """
+    heavy = weights > lost / len(weights)
+    left = float(weights[~heavy].sum()) * (1.0 + _SLACK)
+    sums, weights = sums[:, heavy], weights[heavy]
+    counts = None if counts is None else counts[heavy]
+    if len(weights) <= _FEW:
+        return sums, weights, left, counts
+    cells = np.floor(sums / grid).astype(np.int64)
+    rows = cells if counts is None else np.vstack([cells, counts])
+    keys = np.zeros(len(weights), dtype=np.int64)
+    for row in rows:
+        row = row - row.min()
+        keys = keys * (int(row.max()) + 1) + row
+    order = np.argsort(keys)
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    ordered = sums[:, order]
+    moved = np.array(
+        [
+            np.minimum.reduceat(ordered[0], starts),
+            np.maximum.reduceat(ordered[1], starts),
+            np.minimum.reduceat(ordered[2], starts),
+        ]
+    )
+    sizes = np.diff(np.append(starts, len(order)))
+    shift = sums_above(*np.repeat(moved[1:] * [[tilt], [-tilt]], sizes, axis=1), -tilt * ordered[1], tilt * ordered[2])
+    grown = np.add.reduceat(weights[order] * exps_above(shift), starts)
+    return moved, grown, left, None if counts is None else counts[order][starts]
+
+
+def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -> Points:
+    """Return the sums of n users, value by value: how many have each, given how many have those before.
+
+    Guarantee
+    ---------
+    Each user has a value in one of the intervals with these masses; for a function f of (p low, p high, m), at least 0,
+    that falls with the first and the last and grows with the second, E f is at most sum f w e^(log_unit - tilt (p high
+    - m)) (1 + 1e-8), and what is left out. Proof: docs/proofs/few_messages.md.
+    """
+    if n == 0:
+        return NOBODY
+    log_unit = users.log_moment(tilt)
+    with at_precision(_BITS):
+        atoms = zip(users.masses.tolist(), users.high.tolist(), strict=True)
+        shares = [arb(m) * (arb(tilt) * arb(x) - arb(log_unit)).exp() for m, x in atoms]
+    rare = sorted(range(len(shares)), key=lambda i: float(shares[i]))
+    common = rare.pop()
+    parts, allowed, left = users.parts, 0.5 * lost / max(len(rare), 1), 0.0
+    counts, sums, logs = np.zeros(1, dtype=np.int64), np.zeros((3, 1)), np.zeros(1)
+    growth, choices = 1.0, _log_choices(n)
+    for i, k in enumerate(rare):
+        first, last, missed = _range(n, shares[k], allowed)
+        if last > _MOST_COUNT or len(counts) * (last - first + 1) > _MOST_POINTS:
+            raise TooManyPointsError
+        left += missed * growth
+        growth *= exp_above(2.0 * tilt * grid)
+        j = np.arange(first, last + 1)
+        steps = sums_above(_multiples(shares[k], 0, -j), -_log_factorials()[j] * (1.0 - 4.0 * UNIT))
+        counts = (counts[:, None] + j).ravel()
+        logs = sums_above(logs[:, None], steps).ravel()
+        sums = (sums[:, :, None] + parts[:, k, None, None] * j).reshape(3, -1)
+        fits = counts <= min(n, _MOST_COUNT)
+        counts, sums, logs = counts[fits], sums[:, fits], logs[fits]
+        with at_precision(_BITS):
+            rest = total([shares[later] for later in (*rare[i + 1 :], common)])
+        others = sums_above(choices[counts], _multiples(rest, n, counts))
+        weights = exps_above(sums_above(logs, others))
+        sums, weights, missed, counts = squashed(sums, weights, tilt, grid, allowed, counts)
+        left += missed
+        others = sums_above(choices[counts], _multiples(rest, n, counts))
+        logs = sums_above(logarithms_above(np.maximum(weights, _SMALLEST)), -others)
+    weights = exps_above(sums_above(logs, choices[counts], _multiples(shares[common], n, counts)))
+    sums = sums + parts[:, common, None] * (n - counts)
+    sums, weights, missed, _ = squashed(sums, weights, tilt, grid, allowed)
+    with at_precision(_BITS):
+        return Points(sums, weights, left + missed, float_above(n * arb(log_unit)))
+
+
+def _multiples(share: arb, n: int, counts: Any) -> Floats:
+    """Return at least (n - count) log share."""
+    with at_precision(_BITS):
+        one = share.log()
+        return sums_above(float_above(n * one), counts * np.where(counts > 0, float_above(-one), -float_above(one)))
+
+
+@lru_cache(maxsize=1)
+def _log_factorials() -> Floats:
+    """Return log k!, k = 0, 1, ..., within one rounding."""
+    with at_precision(_BITS):
+        return np.array([float(arb(k + 1).lgamma()) for k in range(_MOST_COUNT + 1)])
+
+
+@lru_cache(maxsize=256)
+def _log_choices(n: int) -> Floats:
+    """Return at least log n!/(n - k)! for k = 0, 1, ...: sums of k log n and of log(1 - j/n), j < k."""
+    k = np.arange(min(n, _MOST_COUNT) + 1.0)
+    found = np.concatenate([[0.0], np.cumsum(logarithms_above((1.0 - k[:-1] / n) * (1.0 + 4.0 * UNIT)))])
+    return sums_above(found, np.cumsum(np.abs(found)) * UNIT, k * log_above(n))
+
+
+def _range(n: int, chance: arb, lost: float) -> tuple[int, int, float]:
+    """Return counts of n users with this share each outside of which the chance is at most the third number."""
+    low, high = window(n, min(max(float(chance), _LEAST_SHARE), 1.0), -log(0.5 * lost))
+    return low, high, sum(_tail(n, k, chance) for k in (low - 1, high + 1) if 0 <= k <= n)
+
+
+def _tail(n: int, count: int, share: arb) -> float:
+    """Return Chernoff's bound on so many, or more extreme counts, of n users."""
+    with at_precision(_BITS):
+        x = arb(count) / n
+        parts = [y * (y / s).log() for y, s in ((x, share), (1 - x, 1 - share)) if y > 0]
+        found = (-n * total(parts)).exp() if (x > share if count > n * share else x < share) else arb(1)
+        return min(float_above(found), 1.0) if found.is_finite() else 1.0
+
+
+def both(one: Points, other: Points, tilt: float, grid: float, lost: float) -> Points:
+    """Return the sums of the users of both."""
+    if one is NOBODY or other is NOBODY:
+        return other if one is NOBODY else one
+    if len(one.weights) * len(other.weights) > _MOST_POINTS:
+        raise TooManyPointsError
+    every = np.outer(one.weights, other.weights)
+    heavy = every > 0.5 * lost / every.size
+    weights, missed = every[heavy], float(every[~heavy].sum()) * (1.0 + _SLACK)
+    i, j = np.nonzero(heavy)
+    sums, weights, left, _ = squashed(one.sums[:, i] + other.sums[:, j], weights, tilt, grid, 0.5 * lost)
+    left += missed
+    # What one of them left out comes with all that the other has, the weight of which may be a little above 1.
+    whole = 1.0 + float(one.weights.sum()) + float(other.weights.sum())
+    return Points(sums, weights, left + whole * (one.lost + other.lost), _plus(one.log_unit, other.log_unit))
+
+
+def _plus(x: float, y: float) -> float:
+    """Return at least the sum."""
+    return nextafter(x + y, inf)
+
+
+# -------------------------------------------------------------------------------------------- All compositions at once
+
+
+@dataclass(frozen=True)
+class Box:
+    """Compositions with at least and at most so many users of each kind, and the ``grid`` of its evaluation.
+
+    Without a grid it is Chernoff's bound at the ``tilt``. ``log_value`` is about the logarithm of its value.
+    """
+
+    least: Counts
+    most: Counts
+    grid: int | None = None
+    tilt: float = 0.0
+    log_value: float = inf
+
+
+@dataclass(frozen=True)
+class FewMessagesEvidence:
+    """What an evaluation is repeated from: the kinds, their weights, and boxes that cover all compositions."""
+
+    kinds: tuple[Counts, ...]
+    mixed: bool
+    weights: tuple[float, ...]
+    tilt: float
+    grids: tuple[float, ...]
+    allowed: tuple[float, ...]
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True)
+class FewMessagesEnclosure(Enclosure):
+    """An upper bound on the divergence of every data set, with 0 below it, and what it can be recomputed from."""
+
+    evidence: FewMessagesEvidence | None = field(default=None, repr=False)
+
+
+class Compositions:
+    """The bound for kinds of users, at single compositions of ``others`` users and at boxes of them."""
+
+    def __init__(self, kinds: Sequence[Kind], others: int, limits: Any = None) -> None:
+        self.kinds, self.others, self._limits = tuple(kinds), others, limits
+        self.gain = max(k.gain for k in kinds)
+        self._users: dict[Counts, Intervals] = {(i,): Intervals.of(k.laws) for i, k in enumerate(kinds)}
+        self._largest = max(x for k in kinds for x, _ in k.gained)
+        tilts = self._tilts = _TILTS / self._largest
+        own = [self._users[i,] for i in range(len(kinds))]
+        self._moments = np.array([[u.log_moment(t) for t in tilts.tolist()] for u in own])  # a row for each kind
+        self._fronts = np.array([max(k.log_gained(t) for k in kinds) for t in tilts.tolist()])
+        best = int((others * self._moments.max(axis=0) + self._fronts).argmin())
+        self.tilt = float(tilts[best])
+        self.log_peak = float(others * self._moments[:, best].max() + self._fronts[best])
+        scale = max(float(u.masses @ u.parts[1]) for u in own) * others
+        step = min(max(scale, self._largest), _STEPS / self.tilt)
+        self.grids = tuple(share * step for share in _GRIDS)
+        self._crowd = 1.0 + others * max(sum(y / x * exp(-self.tilt * x) for x, y in k.lost) for k in kinds)
+        self.allowed: tuple[float, ...] = _LOST
+        self._known: dict[tuple[Counts, int, int], Points] = {}
+
+    def aim(self, value: float) -> None:
+        """Let evaluations leave out no more than a small part of this value."""
+        size = max(self.log_peak - log(value), 0.0)
+        self.allowed = tuple(exp(log(x / self._crowd) - size) for x in _LOST)
+        self._known.clear()
+
+    # Chernoff's bound
+
+    def chernoff(self, least: Counts, most: Counts) -> float:
+        """Return the logarithm of a bound for all compositions in a box: the least over the tilts."""
+        return self.chernoff_box(least, most)[0]
+
+    def chernoff_box(self, least: Counts, most: Counts) -> tuple[float, Box]:
+        """Return the same with the box that says at which tilt it is."""
+        terms = [self._fronts, *(c * row for c, row in zip(least, self._moments, strict=True))]
+        left = np.full(len(self._tilts), float(self.others - sum(least)))
+        rows = np.argsort(-self._moments, axis=0)
+        room = np.array([b - a for a, b in zip(least, most, strict=True)], dtype=float)
+        for row in rows:
+            taken = np.minimum(left, room[row])
+            terms.append(taken * np.take_along_axis(self._moments, row[None], axis=0)[0])
+            left = left - taken
+        logs = sums_above(*terms)
+        found = int(logs.argmin())
+        return float(logs[found]), Box(least, most, None, float(self._tilts[found]))
+
+    # Counts of values
+
+    def _free(self, kinds: Counts) -> Intervals:
+        if kinds not in self._users:
+            with at_precision(_BITS):
+                self._users[kinds] = Intervals.of([law for k in kinds for law in self.kinds[k].laws])
+        return self._users[kinds]
+
+    def _points(self, kinds: Counts, n: int, grid: int) -> Points:
+        key = kinds, n, grid
+        if key not in self._known:
+            found = points_of(self._free(kinds), n, self.tilt, self.grids[grid], 0.1 * self.allowed[grid])
+            self._known[key] = found
+        return self._known[key]
+
+    def _rest(self, counts: Counts, free: Counts, uncertain: int, grid: int) -> Points:
+        parts = [self._points((k,), c, grid) for k, c in enumerate(counts) if c]
+        if uncertain:
+            parts.append(self._points(free, uncertain, grid))
+        parts.sort(key=lambda p: len(p.weights))
+        small = 0.1 * self.allowed[grid]
+        found = reduce(lambda one, other: both(one, other, self.tilt, self.grids[grid], small), parts, NOBODY)
+        if self._limits is not None:
+            self._limits.charge(POINT.of(len(found.weights)))
+        return found
+
+    def value(self, box: Box, goal: float = inf) -> float:
+        """Return a bound for all compositions in a box, inf where it would take too many points.
+
+        Guarantee
+        ---------
+        For every composition in the box the bound on the divergence of the page is at most the number that is
+        returned. Above the goal it may be a part of the bound: then it is inf. Proof: docs/proofs/few_messages.md.
+        """
+        assert box.grid is not None
+        try:
+            return self._value(box.least, box.most, box.grid, goal) * (1.0 + 10.0 * _SLACK)
+        except TooManyPointsError:
+            return inf
+
+    def _value(self, least: Counts, most: Counts, grid: int, goal: float) -> float:
+        uncertain = self.others - sum(least)
+        free = tuple(k for k, (a, b) in enumerate(zip(least, most, strict=True)) if b > a) if uncertain else ()
+        points = self._rest(least, free, uncertain, grid)
+        _, high, m, weights = _seen(points, self.tilt, 0.0)
+        unit = exp_above(points.log_unit)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(m > 0.0, np.maximum(1.0 - m / high, 0.0), 1.0)
+        found = self.gain * unit * (float(weights @ shares) + points.lost)
+        fronts: dict[int, float] = {}
+        for k, (a, b) in enumerate(zip(least, most, strict=True)):
+            if b == 0 or not found <= goal:
+                continue
+            rest = tuple(c - (i == k) for i, c in enumerate(least)) if a else least
+            fronts[k] = self._mixed(k, self._rest(rest, free, uncertain if a else uncertain - 1, grid))
+            found += a * fronts[k]
+        if not found <= goal:
+            return inf
+        return found + (uncertain * max(fronts[k] for k in free) if free else 0.0)
+
+    def _mixed(self, k: int, points: Points) -> float:
+        """Return the expectation of two labels of opposite signs, of one user of a kind, over the rest."""
+        kind = self.kinds[k]
+        low, high, m, weights = _seen(points, self.tilt, kind.gained[0][0])
+        found = np.zeros_like(weights)
+        for x, lost in kind.lost:
+            inverse = 1.0 / np.maximum(low, m + x)
+            for v, gained in kind.gained:
+                found += (gained * lost) * np.maximum(inverse - 1.0 / (high + v), 0.0)
+        left = exp_above(_plus(kind.log_gained(self.tilt), kind.log_lost(self.tilt)))
+        return exp_above(points.log_unit) * (float(weights @ found) + left * points.lost)
+
+    # The worst composition that is found, and boxes around all of them
+
+    def single(self, counts: Counts, grid: int = len(_GRIDS) - 1) -> float:
+        """Return the bound at one composition."""
+        return self.value(Box(counts, counts, grid))
+
+    @cached_property
+    def worst(self) -> tuple[Counts, float]:
+        """The worst composition that is found, and the bound there: all of one kind, then some of another."""
+        size, one = len(self.kinds), self.others
+        corners = [tuple(one * (i == k) for i in range(size)) for k in range(size)]
+        best, value, before = corners[0], exp(max(self.log_peak - _FIRST, _LEAST)), inf
+        while value < 0.9 * before:  # what is left out may be most of it
+            self.aim(value)
+            before = value
+            best, value = self._worst(corners, 0.0)
+            if value == 0.0:
+                return corners[0], inf
+        step = one // 8
+        while step:
+            moved = (
+                tuple(c - step * (i == a) + step * (i == b) for i, c in enumerate(best))
+                for a in range(size)
+                for b in range(size)
+                if a != b and best[a] >= step
+            )
+            found = self._worst(moved, value)
+            best, value = found if found[1] > value else (best, value)
+            step //= 4
+        return best, value
+
+    def _worst(self, some: Iterable[Counts], value: float) -> tuple[Counts, float]:
+        """Return the worst of some compositions that is above a value, by the middle grid; () if none is."""
+        best: Counts = ()
+        for counts in some:
+            if value == 0.0 or self.chernoff(counts, counts) > log(value):
+                found = self.single(counts, 1)
+                best, value = (counts, found) if value < found < inf else (best, value)
+        return best, value
+
+    def cover(self, gap: float) -> tuple[float, tuple[Box, ...]]:
+        """Return a bound for all compositions, and the boxes that prove it: about ``gap`` above the worst one found."""
+        size = len(self.kinds)
+        _, best = self.worst
+        if not 0.0 < best < inf:
+            return inf, ()
+        value, first = self.chernoff_box(*(narrowed((0,) * size, (self.others,) * size, self.others) or ((), ())))
+        todo = [(-value, 0, first)]
+        boxes, looked, count = list[tuple[float, Box]](), 0, 0
+        while todo:
+            bound, _, box = heappop(todo)
+            looked += 1
+            goal = best * (1.0 + gap)
+            if -bound <= log(goal) or looked > _MOST_BOXES or (self._limits is not None and self._limits.is_spent()):
+                boxes += [(-bound, box), *((-b, x) for b, _, x in todo)]
+                break
+            for least, most in halves(box, self.others):
+                found = [self.chernoff_box(least, most)]
+                if found[0][0] > log(goal) and self.others - sum(least) <= max(_WIDEST * self.others, _ALWAYS):
+                    for grid in range(len(self.grids)):
+                        part = Box(least, most, grid)
+                        value = self.value(part, inf if least == most else goal)
+                        if 0.0 < value < inf:
+                            found.append((log_above(value), part))
+                        if value <= goal:
+                            break
+                    if least == most and found[-1][1].grid is not None:
+                        best = max(best, exp(found[-1][0]))
+                value, part = min(found, key=lambda x: x[0])
+                if least == most:
+                    boxes.append((value, part))
+                else:
+                    count += 1
+                    heappush(todo, (-value, count, part))
+        worst = max(value for value, _ in boxes)
+        return exp_above(worst), tuple(replace(box, log_value=value) for value, box in boxes)
+
+
+def _seen(points: Points, tilt: float, reach: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return (p low, p high, m, weights) outward, in units of e^log_unit, of the points with m < p high + reach."""
+    low, high, m = points.sums
+    low, high, m = low * (1.0 - _OUTWARD), high * (1.0 + _OUTWARD), m * (1.0 - _OUTWARD)
+    seen = (m < high + reach) | (m == 0.0)
+    p, without = points.sums[1:, seen]
+    logs = sums_above(-tilt * p * (1.0 - _OUTWARD), tilt * without * (1.0 + _OUTWARD))
+    return low[seen], high[seen], m[seen], points.weights[seen] * exps_above(logs)
+
+
+def halves(box: Box, others: int) -> list[tuple[Counts, Counts]]:
+    """Return a box of compositions in two, cut where it is widest; its counts as narrow as those of others allow."""
+    k = max(range(len(box.least)), key=lambda i: box.most[i] - box.least[i])
+    middle = (box.least[k] + box.most[k]) // 2
+    low = box.least, tuple(middle if i == k else c for i, c in enumerate(box.most))
+    high = tuple(middle + 1 if i == k else c for i, c in enumerate(box.least)), box.most
+    return [x for x in (narrowed(*low, others), narrowed(*high, others)) if x is not None]
+
+
+def narrowed(least: Counts, most: Counts, others: int) -> tuple[Counts, Counts] | None:
+    """Return the least and the most users of each kind where all together are so many, None if they cannot be."""
+    down = tuple(max(a, others - sum(most) + b) for a, b in zip(least, most, strict=True))
+    up = tuple(min(b, others - sum(least) + a) for a, b in zip(least, most, strict=True))
+    return None if any(a > b for a, b in zip(down, up, strict=True)) else (down, up)
+
+
+# ------------------------------------------------------------------------- The bound of laws that inputs have, or mix
+
+_MOST_KINDS = 4
+"""Compositions of more kinds of users are too many."""
+_OTHER_WEIGHTS = (0.3, 0.1, 0.03)
+"""What the labels of one kind of users may count, where all others count 1."""
+
+
+class FewMessages:
+    """The bound of some laws at n users: what was found at the levels asked before.
+
+    ``kinds`` lists, for each kind of other users, the numbers of its laws, of which they have any mixture. With
+    ``mixed`` users may also mix kinds: then these have to be comonotone at either end of their laws.
+    """
+
+    def __init__(self, laws: Sequence[Law], kinds: Sequence[Counts], mixed: bool) -> None:
+        self.laws, self.kinds, self.mixed = tuple(laws), tuple(kinds), mixed
+        self._found: dict[tuple[Level, int], tuple[Compositions, tuple[float, ...]] | None] = {}
+        self._weights: tuple[float, ...] | None = None
+
+    def balls(self, level: Level) -> list[BallGparv]:
+        """Return the laws in balls at the ambient precision, a null symbol as a value 0."""
+        found = [ball_gparv(law, level) for law in self.laws]
+        zero = arb(0)
+        return [
+            BallGparv((*g.values, zero), (*g.masses, g.null_mass), zero, g.singular) if g.null_mass.upper() > 0 else g
+            for g in found
+        ]
+
+    def compositions(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
+        """Return the kinds of users at a level and their weights, None where the theorem does not apply."""
+        if (level, n) not in self._found:
+            self._found[level, n] = self._made(level, n, limits.until(_PART))
+        return self._found[level, n]
+
+    def _made(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
+        if n < 2 or len(self.kinds) > _MOST_KINDS:
+            return None
+        with at_precision(_BITS):
+            laws = self.balls(level)
+            if not _have_signs(laws):
+                laws = self.balls(level.just_below())
+            if not _have_signs(laws) or any(not g.singular.is_zero() or not any(v > 0 for v in g.values) for g in laws):
+                return None
+            if self.mixed and not are_comonotone([[laws[i] for i in kind] for kind in self.kinds]):
+                return None
+            usual = (1.0,) * len(self.kinds)
+            if self._weights is None and not self.mixed:
+                tried = [usual]
+                for k in range(len(self.kinds)) if len(self.kinds) > 1 else ():
+                    tried += [tuple(w if i == k else 1.0 for i in range(len(self.kinds))) for w in _OTHER_WEIGHTS]
+                every = [(self._of(laws, w, n, limits), w) for w in tried]
+                found, self._weights = min(every, key=lambda x: x[0].worst[1])
+                return found, self._weights
+            weights = self._weights or usual
+            return self._of(laws, weights, n, limits), weights
+
+    def _of(self, laws: Sequence[BallGparv], weights: Sequence[float], n: int, limits: Any) -> Compositions:
+        kinds = [Kind.of([laws[i] for i in kind], w) for kind, w in zip(self.kinds, weights, strict=True)]
+        return Compositions(kinds, n - 1, limits)
+
+
+def _have_signs(laws: Sequence[BallGparv]) -> bool:
+    return all(v > 0 or v < 0 or v.is_zero() for g in laws for v in g.values)
+
+
+def are_comonotone(kinds: Sequence[Sequence[BallGparv]]) -> bool:
+    """Return whether of any two kinds one has P and Q at least as large as the other everywhere, at all their ends.
+
+    P(y) = E[w_+; w_+ > y] for real y, Q(x) = E[w_-; w_- < x]. Balls of less than 2^-96 around 0 count as 0: what is not
+    told is bounded on the page (docs/proofs/few_messages.md).
+    """
+    ends = max(map(len, kinds))
+    if any(len(kind) not in (1, ends) for kind in kinds):
+        return False
+    rows = [[kind[i if len(kind) > 1 else 0] for kind in kinds] for i in range(ends)]
+    for a in range(len(kinds)):
+        for b in range(a):
+            signs = set[int]()
+            for row in rows:
+                signs |= _signs(row[a], row[b])
+            if signs >= {1, -1} or 0 in signs:
+                return False
+    return True
+
+
+def _signs(one: BallGparv, other: BallGparv) -> set[int]:
+    """Return the signs of all differences of P and of Q; 0 for one that is not told."""
+    found = set[int]()
+    for side in (1, -1):
+        atoms = [
+            [(_place(v), v * m) for v, m in zip(g.values, g.masses, strict=True) if v * side > 0] for g in (one, other)
+        ]
+        for place in {None, *(x for law in atoms for x, _ in law)}:
+            # Beyond a place where the label is positive, up to it where it is negative, and everywhere.
+            sums = [
+                total([vm for x, vm in law if place is None or (x > place if side > 0 else -x <= -place)])
+                for law in atoms
+            ]
+            d = (sums[0] - sums[1]) * side
+            if not (d.contains(0) and abs(d).upper() < _TINY):
+                found.add(1 if d > 0 else -1 if d < 0 else 0)
+    return found
+
+
+def estimate_log_few_messages(known: FewMessages, level: Level, n: int, settings: Settings) -> float:
+    """Return an estimate of the logarithm of the bound, inf where the theorem does not apply. Not a bound."""
+    found = known.compositions(level, n, settings.limits)
+    value = inf if found is None else found[0].worst[1]
+    return log(value) + log1p(gap_of(settings)) if 0.0 < value < inf else inf
+
+
+def gap_of(settings: Settings) -> float:
+    """Return what a box may lie above the worst composition: less where a question may take longer."""
+    return (
+        min(max(_GAP * QUESTION / settings.limits.most, _LEAST_GAP), _MOST_GAP) if settings.limits.most < inf else _GAP
+    )
+
+
+def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Settings) -> FewMessagesEnclosure | None:
+    """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
+
+    None where the theorem does not apply, or where there are too many points.
+
+    Guarantee
+    ---------
+    Let each of the other users have one of the laws, the numbers of a kind being the ends of a segment of mixtures, at
+    the same place for all; with ``mixed`` a mixture of such laws. Then the divergence D_E of the two shuffled
+    histograms is at most ``upper.upper()``. Boxes, weights and tilts are searched in floats; all of them give valid
+    bounds. Proof: docs/proofs/few_messages.md.
+    """
+    found = known.compositions(level, n, settings.limits)
+    if found is None:
+        return None
+    here, weights = found
+    value, boxes = here.cover(gap_of(settings))
+    if not 0.0 < value < here.gain:
+        return None
+    evidence = FewMessagesEvidence(known.kinds, known.mixed, weights, here.tilt, here.grids, here.allowed, boxes)
+    with at_precision(_BITS):
+        upper = arb(value) * (1 + arb(_SLACK)) + (arb(here.others) * _UNTOLD if known.mixed else 0)
+        return FewMessagesEnclosure(arb(0), upper.upper(), EVALUATOR, _BITS, evidence=evidence)

@@ -1,0 +1,278 @@
+"""The bound for few positive messages (docs/proofs/few_messages.md) against exact rationals, and what it says."""
+
+import json
+from copy import deepcopy
+from fractions import Fraction
+from itertools import combinations
+from random import Random
+
+import numpy as np
+import pytest
+from flint import arb, fmpq
+
+import symamp as sa
+from symamp.laws.law import BallGparv
+from symamp.numbers.surroundings import at_precision
+from symamp.schemas.validation import check_document
+from symamp.sums.few_messages import (
+    Box,
+    Compositions,
+    Intervals,
+    Kind,
+    are_comonotone,
+    exps_above,
+    halves,
+    points_of,
+    sums_above,
+)
+from symamp.verifier import verify
+from tests.oracle import few_messages as oracle
+from tests.oracle.envelope import ONE, Law, divergence_of_signed, labels_bound, own_law
+
+F = Fraction
+
+
+def random_row(rng: Random, messages: int) -> list[Fraction]:
+    weights = [rng.choice((1, 1, 2, 3, 5, 8)) for _ in range(messages)]
+    return [F(w, sum(weights)) for w in weights]
+
+
+def random_users(rng: Random, most: int = 3) -> tuple[list[Fraction], list[list[Fraction]], list[Law]]:
+    """A signed measure of a pair, with some positive message, and users with laws of their own."""
+    while True:
+        messages, users = rng.randint(2, 3), rng.randint(1, most)
+        E = F(rng.choice((1, 3, 2)), rng.choice((1, 2)))
+        one, other = random_row(rng, messages), random_row(rng, messages)
+        g = [a - max(E, ONE) * b for a, b in zip(one, other, strict=True)]
+        rows = [random_row(rng, messages) for _ in range(users)]
+        if max(g) > 0:
+            return g, rows, [own_law(g, row)[0] for row in rows]
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 10))
+def test_closed_form_is_the_theorem_on_labels(seed):
+    for k in range(seed, seed + 10):
+        rng = Random(k)
+        g, rows, laws = random_users(rng)
+        weights = [rng.choice((ONE, F(1, 2), F(3))) for _ in laws]
+        found = oracle.closed_form(laws, weights)
+        assert found == labels_bound(laws, weights)
+        assert divergence_of_signed(g, rows) <= found
+
+
+# --------------------------------------------------------------------------- Lists of laws that stand for all mixtures
+
+
+def antipodal(p: Fraction, t: Fraction, E: Fraction) -> list[Law]:
+    """The two laws of a pair that sets of half of all messages tell apart by p."""
+    q, W = F(1, 2) - p, (t + 1) / 2
+    first = {(t - E) / t: t * p, 1 - t * E: p, t * (1 - E): q, (1 - E) / t: t * q}
+    second = {t - E: p, (1 - t * E) / t: t * p, t * (1 - E): q, (1 - E) / t: t * q}
+    return [{w: m / W for w, m in law.items() if m} for law in (first, second)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_corners_are_worst_where_laws_are_comonotone(seed):
+    rng = Random(seed)
+    t = F(rng.choice((3, 4, 7)))
+    E = 1 + (t - 1) * F(rng.randint(1, 9), 10)
+    laws = antipodal(F(1, rng.choice((2, 3, 4))), t, E)
+    assert oracle.comonotone(*laws)
+    users = rng.randint(2, 3)
+    worst = max(oracle.at(laws, counts) for counts in oracle.compositions(users, 2))
+    for _ in range(3):
+        shares = [F(rng.randint(0, 6), 6) for _ in range(users)]
+        some = [oracle.mixed(laws, (s, 1 - s)) for s in shares]
+        assert oracle.closed_form(some, [ONE] * users) <= worst
+
+
+def test_mixtures_of_laws_of_other_gains_are_covered_too():
+    """Users of a cell of p: all mix the laws of its two ends alike, so that the gain is common."""
+    t, E = F(4), F(2)
+    ends = antipodal(F(2, 5), t, E), antipodal(F(1, 2), t, E)
+    for share in (F(1, 3), F(5, 6)):
+        here = [oracle.mixed((ends[0][k], ends[1][k]), (share, 1 - share)) for k in range(2)]
+        kinds = [kind(ends[0][k], ends[1][k]) for k in range(2)]
+        for counts in oracle.compositions(3, 2):
+            exact = oracle.at(here, counts)
+            assert Compositions(kinds, 3).value(Box(counts, counts, 2)) >= exact * (1 - F(1, 10**12))
+
+
+# ------------------------------------------------------------------------------------------------- What is evaluated
+
+
+def balls(law: Law) -> BallGparv:
+    zero = arb(0)
+    values, masses = zip(
+        *((arb(fmpq(w.numerator, w.denominator)), arb(fmpq(q.numerator, q.denominator))) for w, q in law.items()),
+        strict=True,
+    )
+    return BallGparv(values, masses, zero, zero)
+
+
+def kind(*laws: Law, weight: float = 1.0) -> Kind:
+    with at_precision(192):
+        return Kind.of([balls(law) for law in laws], weight)
+
+
+def random_kinds(seed: int) -> list[Law]:
+    """Laws of inputs that other users may hold, at one pair."""
+    rng = Random(seed)
+    while True:
+        g, _, _ = random_users(rng)
+        laws = [own_law(g, random_row(rng, len(g)))[0] for _ in range(2)]
+        if all(min(law) < 0 for law in laws):
+            return laws
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_single_compositions_are_the_closed_form(seed):
+    laws, weight = random_kinds(seed), (1.0, 0.5, 2.0)[seed % 3]
+    known = Compositions([kind(laws[0]), kind(laws[1], weight=weight)], 3)
+    for counts in oracle.compositions(3, 2):
+        exact = oracle.at(laws, counts, [ONE, F(weight)])
+        found = known.value(Box(counts, counts, 2))
+        assert exact <= found * (1 + F(1, 10**12))
+        known.aim(float(exact))
+        assert known.value(Box(counts, counts, 2)) <= float(exact) * 1.01
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_boxes_are_above_what_is_in_them(seed):
+    laws, users = random_kinds(seed), 4
+    known = Compositions([kind(law) for law in laws], users)
+    exact = {counts: oracle.at(laws, counts) for counts in oracle.compositions(users, 2)}
+    for low, high in combinations(range(users + 1), 2):
+        inside = max(exact[c, users - c] for c in range(low, high + 1))
+        box = (low, users - high), (high, users - low)
+        for grid in range(3):
+            assert known.value(Box(*box, grid)) >= inside * (1 - F(1, 10**12))
+        if inside > 0:
+            with at_precision(64):
+                log = float(arb(fmpq(inside.numerator, inside.denominator)).log())
+            assert known.chernoff(*box) >= log
+    value, boxes = known.cover(0.01)
+    assert max(exact.values()) <= value * (1 + F(1, 10**12))
+    for counts in exact:
+        assert any(all(a <= c <= b for a, c, b in zip(x.least, counts, x.most, strict=True)) for x in boxes)
+
+
+def test_three_kinds_are_cut_into_boxes_that_cover_all():
+    todo, single = [Box((0, 0, 0), (7, 7, 7))], []
+    while todo:
+        box = todo.pop()
+        if box.least == box.most:
+            single.append(box.least)
+        else:
+            todo += [Box(*ends) for ends in halves(box, 7)]
+    assert sorted(single) == sorted(oracle.compositions(7, 3))
+
+
+def test_comonotone_is_told_in_balls():
+    """Where the one has the larger P and the larger Q they are; with P exchanged they are no longer."""
+    one, other = antipodal(F(1, 2), F(4), F(2))
+    swapped = [
+        {w: m for w, m in a.items() if w > 0} | {w: m for w, m in b.items() if w < 0}
+        for a, b in ((one, other), (other, one))
+    ]
+    with at_precision(192):
+        for laws in ((one, other), swapped):
+            assert are_comonotone([[balls(law)] for law in laws]) == oracle.comonotone(*laws)
+    assert not oracle.comonotone(*swapped)
+
+
+@pytest.mark.parametrize("users", [30])
+def test_points_that_are_put_together(users):
+    """One law of three values, and many users: exact sums over their counts, and the three grids."""
+    law = {F(3): F(1, 10), F(-1, 3): F(4, 5), F(-2): F(1, 10)}
+    exact = oracle.constant(law, users)
+    known = Compositions([kind(law)], users)
+    known.aim(float(exact))
+    for grid, gap in ((0, 0.5), (1, 0.2), (2, 0.05)):
+        found = known.value(Box((users,), (users,), grid))
+        assert exact <= found * (1 + F(1, 10**12))
+        assert found <= float(exact) * (1 + gap)
+
+
+# ------------------------------------------------------------------------------------------------------ What it says
+
+
+@pytest.mark.parametrize(("n", "rare"), [(50, "1/7"), (10**5, "3/100000"), (10**9, "1/200000000")])
+def test_weights_are_no_less_than_binomial_probabilities(n, rare):
+    """However many users there are, and hardly more: nothing that is rounded is multiplied by their number."""
+    share = float(F(rare))
+    users, tilt = Intervals(np.array([-0.5, 3.0]), np.array([-0.5, 3.0]), np.array([1.0 - share, share])), 0.4
+    points = points_of(users, n, tilt, 1e-9, 1e-6)
+    with at_precision(192):
+        for p, m, weight in zip(points.sums[1], points.sums[2], points.weights, strict=True):
+            k = round(p / 3.0)
+            choices = (arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()).exp()
+            exact = choices * arb(share) ** k * (1 - arb(share)) ** (n - k)
+            found = arb(weight) * (arb(points.log_unit) - arb(tilt) * (arb(3) * k - arb(n - k) / 2)).exp()
+            assert abs(m - (n - k) / 2) < 1e-3
+            assert exact <= found <= exact * (1 + arb("1e-6"))
+
+
+def test_exponentials_and_sums_are_raised():
+    x = np.random.default_rng(5).uniform(-299.0, 50.0, 400)
+    with at_precision(128):
+        for value, found in zip(x.tolist(), exps_above(x).tolist(), strict=True):
+            assert arb(value).exp() <= found <= arb(value).exp() * (1 + arb("1e-10"))
+        for one, other, found in zip(x.tolist(), x[::-1].tolist(), sums_above(x / 3.0, x[::-1]).tolist(), strict=True):
+            assert arb(one) / 3 + arb(other) <= found
+    assert exps_above(np.array([-1e9]))[0] > 0.0
+    assert exps_above(np.array([1e9]))[0] == float("inf")
+
+
+def test_rare_messages_of_rappor():
+    """Where two inputs are told apart by very few messages the bracket closes."""
+    mechanism = sa.UnaryEncoding.rappor(D=2, eps0=10)
+    found = sa.epsilon(mechanism, n=10**5, delta="1e-9", method="few_messages")
+    assert 4.4353 < found.lower <= 4.4354 <= found.upper < 4.44
+
+
+def test_certificates_say_the_same_and_what_is_changed_in_them_is_refused():
+    """The verifier computes boxes by code of its own."""
+    mechanism = sa.FiniteMechanism([["9/10", "1/20", "1/20"], ["1/20", "1/20", "9/10"]])
+    answer = sa.delta(mechanism, n=40, eps="3/2", method="few_messages")
+    truth = sa.delta(mechanism, n=40, eps="3/2")
+    assert truth.lower <= answer.upper < 1.2 * truth.upper
+    document = answer.certificate()
+    assert verify(json.dumps(document)).status == "valid"
+    check_document(document, "certificate")
+    (piece,) = (x for x in document["above"]["evidence"] if x["kind"] == "value counts")
+    for change in (
+        lambda: piece["boxes"].pop(),
+        lambda: piece["boxes"][0].update({"to": piece["boxes"][0]["to"] - 1}),
+        lambda: piece.update({"inputs": piece["inputs"][:1], "weights": piece["weights"][:1]}),
+        lambda: [box.update({"counted": False}) for box in piece["boxes"]],
+    ):
+        before = deepcopy(piece)
+        change()
+        assert verify(json.dumps(document)).status != "valid"
+        piece.clear()
+        piece.update(before)
+    assert verify(json.dumps(document)).status == "valid"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_small_tables_are_bounded_over_all_data_sets(seed):
+    """Two inputs: the exact truth over all data sets, by enumeration."""
+    rng = Random(seed)
+    rows = [random_row(rng, 3) for _ in range(2)]
+    mechanism = sa.FiniteMechanism([[str(x) for x in row] for row in rows])
+    E, n = F(3, 2), 4
+    found = sa.delta(mechanism, n=n, eps="log(3/2)", method="few_messages")
+    worst = F(0)
+    for pair in (rows, rows[::-1]):
+        g = [a - E * b for a, b in zip(*pair, strict=True)]
+        for counts in oracle.compositions(n - 1, 2):
+            users = [row for row, c in zip(rows, counts, strict=True) for _ in range(c)]
+            worst = max(worst, divergence_of_signed(g, users))
+    assert float(worst) <= found.upper * (1 + 1e-12)
+
+
+def test_binary_response_at_single_compositions():
+    """The published figure of the theorem itself, 2.6268, is between the truth, 2.6180, and what boxes add."""
+    found = sa.epsilon(sa.RandomizedResponse(k=2, eps0=4), n=1000, delta="1e-8", method="few_messages")
+    assert found.lower < 2.6268 < found.upper < 2.66
