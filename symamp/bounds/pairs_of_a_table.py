@@ -752,7 +752,7 @@ def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
     def heights(s: float, lam: float) -> Floats:
         tilted = (np.exp(x * s * w - lam * above) for x in _MULTIPLES.tolist())
         logs = np.stack([c.others * np.log(mean(weights)).max(axis=1) for weights in tilted])
-        return np.nan_to_num(logs - 2.0 * np.log(_MULTIPLES)[:, None], nan=inf)
+        return np.asarray(np.nan_to_num(logs - 2.0 * np.log(_MULTIPLES)[:, None], nan=inf))
 
     usual, pairs, lines = heights(c.main, 0.0).argmin(axis=0), np.arange(len(w)), []
     for t in c.parameters.terms:
