@@ -1,4 +1,4 @@
-"""The command line by ``symamp`` and by ``python -m symamp``."""
+"""The entry point of the command line: ``symamp`` and ``python -m symamp``."""
 
 import os
 from importlib import import_module

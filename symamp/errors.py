@@ -1,4 +1,4 @@
-"""Every refusal of symamp: one typed error that names the argument, what is wrong with it and what to do.
+"""All errors: each refusal is typed and names the argument, what is wrong with it and what to do.
 
 And the one error that is a fault of symamp itself: certified numbers that contradict each other.
 

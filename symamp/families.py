@@ -1,4 +1,4 @@
-"""Every named local randomizer: the families of the catalogue, noise, and any randomizer with a given budget.
+"""Every named local randomizer: the catalogue, noise, and any randomizer with a given budget.
 
 The most common ones are at the top level, too: ``sa.RandomizedResponse`` is ``sa.families.RandomizedResponse``.
 

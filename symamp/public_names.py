@@ -1,4 +1,4 @@
-"""What completion offers of an object: the names that a user needs, without those that serve symamp itself."""
+"""The names that completion offers: those for users, without those that only symamp itself calls."""
 
 from __future__ import annotations
 

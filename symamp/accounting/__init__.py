@@ -1,1 +1,1 @@
-"""The profile of a round, and what an accountant does with it: rounds, Renyi, trade-off, export."""
+"""The privacy profile of a round and its accounting: many rounds, Renyi divergences, trade-off functions, exports."""

@@ -1,4 +1,4 @@
-"""The view of an aggregator that sees each coordinate of the messages by itself: sums, or one histogram for each."""
+"""An adversary who sees each coordinate of the messages by itself: sums, or one histogram for each coordinate."""
 
 from __future__ import annotations
 

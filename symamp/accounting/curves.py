@@ -1,4 +1,4 @@
-"""Certified values of the curve E -> D_E of a round at some levels, at which levels, and the pairs around it."""
+"""Certified values of the curve E -> D_E of a round, the choice of levels, and the dominating pairs that follow."""
 
 from __future__ import annotations
 

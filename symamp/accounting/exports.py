@@ -1,4 +1,4 @@
-"""A round for others: as a document, for dp_accounting, for opendp."""
+"""Exports of a round: a JSON document, dp_accounting, OpenDP."""
 
 from __future__ import annotations
 

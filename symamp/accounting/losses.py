@@ -1,4 +1,4 @@
-"""The sum of the losses of many rounds: searched in floats, enclosed in balls, eps from delta."""
+"""The sum of the privacy losses of many rounds: search in floats, enclosure in balls, and eps from delta."""
 
 from __future__ import annotations
 

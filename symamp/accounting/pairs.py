@@ -1,4 +1,4 @@
-"""The pairs of distributions between which many rounds lie: the curve of each round, and what it dominates."""
+"""Dominating pairs below and above many rounds, from the curve of each round."""
 
 from __future__ import annotations
 

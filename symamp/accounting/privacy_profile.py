@@ -1,4 +1,4 @@
-"""The doors: epsilon and delta of n users, and the profile of a round, with all that an accountant does with it."""
+"""The public questions ``epsilon``, ``delta`` and ``profile``, and the profile of a round with its accounting."""
 
 from __future__ import annotations
 

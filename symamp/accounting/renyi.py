@@ -1,4 +1,4 @@
-"""Renyi divergences of rounds, certified from both sides, and what is lost by the way through them."""
+"""Renyi divergences of rounds, certified from both sides, and the eps that follows from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A round: n shuffled users, some of the people drawn anew, or a profile that was given."""
+"""One round: n shuffled users, a sample drawn from more people, or a given profile."""
 
 from __future__ import annotations
 

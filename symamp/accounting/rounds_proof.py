@@ -1,4 +1,4 @@
-"""What proves a bracket about many rounds, as plain data, and its certificate."""
+"""The evidence for a bracket about many rounds, as plain data, and its certificate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several reports of each user: all shuffled together, one shuffle each, in one message, or drawn once and kept."""
+"""Several reports of each user: shuffled together, one shuffle for each, in one message, or drawn once and kept."""
 
 from __future__ import annotations
 

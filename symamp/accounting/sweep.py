@@ -1,4 +1,4 @@
-"""Many questions at once: mechanisms by local budgets by users by deltas, resumable, on any executor."""
+"""Sweeps: all combinations of mechanisms, budgets, numbers of users and deltas, resumable, on any executor."""
 
 from __future__ import annotations
 

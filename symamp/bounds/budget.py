@@ -1,4 +1,4 @@
-"""Bounds that know the budget alone, or with it a total variation and one more ratio."""
+"""Bounds from the local budget alone, or from the budget, a total variation and one more ratio."""
 
 from __future__ import annotations
 

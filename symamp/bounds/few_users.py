@@ -1,4 +1,4 @@
-"""Few users: the truth over all data sets of a small table, one by one."""
+"""Few users: the exact divergence of each data set of a small table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What theorems suppose of a setting: each hypothesis once, with the sentence that proof pages show."""
+"""The hypotheses of the theorems about a setting: each defined once, with the sentence that proof pages show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A decomposition or a law of one's own as the subject of a question: the triple itself, whatever mechanism has it."""
+"""A given decomposition or law as the subject of a question: the bound is for that triple itself."""
 
 from __future__ import annotations
 

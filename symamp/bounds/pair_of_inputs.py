@@ -1,4 +1,4 @@
-"""What the bounds beyond the blanket are given: for a pair of inputs, the laws under every other input."""
+"""A pair of inputs with the laws under every other input: what the bounds beyond the blanket need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a bound: a proved bound and an unproved one never look the same."""
+"""The proof status of a bound, which is shown wherever the bound is."""
 
 from __future__ import annotations
 

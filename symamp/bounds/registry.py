@@ -1,4 +1,4 @@
-"""The bounds by name: whatever the files of this folder, and of folders in it, define, found and not listed."""
+"""All bounds by name, found in the files of this folder and its subfolders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A setting, as theorems ask for it: who runs what, who is compared, who takes part, what is seen. And a subject."""
+"""The subject of a question and its setting: who runs what, who is compared, who takes part, what is seen."""
 
 from __future__ import annotations
 

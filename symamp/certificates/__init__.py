@@ -1,1 +1,1 @@
-"""Certificates: the claim of an answer, with all that is needed to check it without any search."""
+"""Certificates: the claim of an answer with all that is needed to check it without a search."""

@@ -1,4 +1,4 @@
-"""Certified evaluations as the evidence of a certificate: what repeats each without a search, one writer a kind."""
+"""Certified evaluations as evidence in a certificate, which the verifier repeats without a search."""
 
 from __future__ import annotations
 

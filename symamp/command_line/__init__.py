@@ -1,1 +1,1 @@
-"""The parts of the command line: what its arguments mean, how answers are printed, how it fails."""
+"""The command line: arguments, printing, and errors."""

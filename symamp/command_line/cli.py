@@ -1,4 +1,4 @@
-"""The command line: questions, compositions, users who differ, certificates, mechanisms and schemas; how it fails."""
+"""The commands: questions, compositions, users who differ, certificates, mechanisms and schemas."""
 
 from __future__ import annotations
 

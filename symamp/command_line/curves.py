@@ -1,4 +1,4 @@
-"""The commands that ask many questions, or ask backwards: compare, curve, sweep, plan, choose."""
+"""The commands with many questions or inverse questions: compare, curve, sweep, plan, choose."""
 
 from __future__ import annotations
 

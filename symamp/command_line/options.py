@@ -1,4 +1,4 @@
-"""Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share."""
+"""Shared arguments and options: mechanisms with parameters, groups of users, who takes part."""
 
 from __future__ import annotations
 

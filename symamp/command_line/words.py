@@ -1,4 +1,4 @@
-"""The words of a command line before anything is computed: what is named, and what a shell may complete.
+"""The words that a shell completes, known without loading the rest of symamp.
 
 SymPy is not loaded for it: all words that the commands know are listed in ``words.json``.
 """

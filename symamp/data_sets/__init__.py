@@ -1,1 +1,1 @@
-"""Data sets: every lower end. Who is tried, for one round and many, for noise, users who differ, inverse questions."""
+"""Data sets: every lower end, for one round, many rounds, noise, users who differ and inverse questions."""

@@ -1,4 +1,4 @@
-"""All other users hold one input x*: every triple (x0, x1, x*) where they are few, else the worst by a ranking."""
+"""Data sets in which all other users hold one input x*: every triple (x0, x1, x*) if they are few, else the best."""
 
 from __future__ import annotations
 

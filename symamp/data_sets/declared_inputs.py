@@ -1,4 +1,4 @@
-"""All other users hold an input whose law is declared: the ones that stand for all at a pair of a family."""
+"""Data sets in which all other users hold an input that the family declares as a representative."""
 
 from __future__ import annotations
 

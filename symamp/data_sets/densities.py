@@ -1,4 +1,4 @@
-"""The data sets of noise and of densities: no triple of finitely many messages, but laws between which one lies."""
+"""Data sets of noise and of densities: the divergence of a data set lies between two finite laws."""
 
 from __future__ import annotations
 

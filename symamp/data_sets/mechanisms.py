@@ -1,4 +1,4 @@
-"""The data sets of a mechanism with listed messages, and the two orders of a triple of one's own."""
+"""Data sets of a mechanism with listed messages, and both orders of a given triple."""
 
 from __future__ import annotations
 

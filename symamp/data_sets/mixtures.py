@@ -1,4 +1,4 @@
-"""Other users draw their inputs: weights by ascent on the saddle point of the divergence, in doubles. Not a bound."""
+"""Data sets whose other users draw their inputs: weights by ascent on a saddle point, in doubles, as proposals only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data sets of a setting in which not everyone takes part: those of what is run, each seen through the setting."""
+"""Data sets if not everyone takes part: those of the mechanism, transformed by the setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What proposes data sets, and what it is given: who is compared, what others may hold, what a data set is worth."""
+"""The interface of a proposer of data sets, and the space that it is given: pairs, other inputs, divergences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one search for data sets: all lower ends, of every setting, come from it."""
+"""The search for data sets: all lower ends, of every setting, come from it."""
 
 from __future__ import annotations
 

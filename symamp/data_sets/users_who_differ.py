@@ -1,4 +1,4 @@
-"""The data sets of users who differ: sums over positions where data are shuffled, sums of signs where messages are."""
+"""Data sets of users who differ: sums over positions if data are shuffled, sums of signs if messages are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declared groups of pairs against the rows of a small member, in fractions: weights by which each law lies below."""
+"""A check of declared groups of pairs against the rows of a small member, in exact fractions."""
 
 from __future__ import annotations
 

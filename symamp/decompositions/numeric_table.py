@@ -1,4 +1,4 @@
-"""A table of numbers: exact entries by rank, and what follows from them without a formula for every entry."""
+"""A table of numbers: exact entries by rank, and the blanket without a formula for every entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How decompositions look: a LaTeX table in a notebook, a Unicode table in a terminal."""
+"""How decompositions are shown: a LaTeX table in a notebook, a Unicode table in a terminal."""
 
 from __future__ import annotations
 

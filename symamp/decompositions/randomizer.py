@@ -1,4 +1,4 @@
-"""A local randomizer as the derivation sees it: orbits of messages."""
+"""The interface of a local randomizer for derivations: orbits of messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pair of inputs with the largest divergence, and by what theorem."""
+"""The pair of inputs with the largest divergence, and the theorem that proves it."""
 
 from __future__ import annotations
 

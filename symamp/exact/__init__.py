@@ -1,4 +1,4 @@
-"""Exact small cases: the true divergence of shuffled reports, and the worst data set, with no bound in between.
+"""Exact small cases: the true divergence of shuffled reports and the worst data set, without a bound.
 
 >>> import symamp as sa
 >>> coin = sa.FiniteMechanism({"a": {"0": "2/3", "1": "1/3"}, "b": {"0": "1/3", "1": "2/3"}})

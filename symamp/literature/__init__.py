@@ -1,1 +1,1 @@
-"""Every bound in print, compared with what is certified."""
+"""Published bounds, compared with certified brackets."""

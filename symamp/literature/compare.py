@@ -1,4 +1,4 @@
-"""Every bound of the literature at one question, beside the certified truth: what it says, and its status."""
+"""The table of all published bounds at one question, beside the certified bracket."""
 
 from __future__ import annotations
 

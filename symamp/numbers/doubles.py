@@ -1,4 +1,4 @@
-"""What searches in doubles need: a root, and the tail of a normal law. SciPy's take longer to load than a question."""
+"""Root finding and normal tails in doubles, without loading SciPy."""
 
 from __future__ import annotations
 

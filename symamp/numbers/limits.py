@@ -1,4 +1,4 @@
-"""How long the searches of one question may go on: an object that the question makes and hands on, never a global.
+"""Limits of the searches of one question: an object that the question creates and passes on, never a global.
 
 Work is counted in about microseconds of an idle core, from the sizes of what is evaluated and never from a clock: the
 same question gets the same answer on every machine. What ends by it is a search, never an evaluation: bounds are as

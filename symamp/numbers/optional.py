@@ -1,4 +1,4 @@
-"""Packages that are needed for some things only, or that are slow to start: loaded when they are called."""
+"""Packages that are optional or slow to import: loaded when they are first called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user writes, as exact numbers and formulas: nothing is executed, sizes are limited, SymPy's work is compared.
+"""User input as exact numbers and formulas: nothing is executed, sizes are limited, SymPy's result is checked.
 
 In the order of the way in: the arguments of a question, one number, text, SymPy objects, what SymPy builds of them,
 the check of sizes, where a formula is undefined, our own tree, and its values in balls.

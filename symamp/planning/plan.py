@@ -1,4 +1,4 @@
-"""A plan: which mechanism for each attribute, with which budget, for a central guarantee over all rounds."""
+"""Plans: the mechanism and budget of each attribute for a central guarantee over all rounds."""
 
 from __future__ import annotations
 

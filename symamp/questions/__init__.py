@@ -1,1 +1,1 @@
-"""The questions people ask, and answers that carry their evidence."""
+"""Questions and answers: epsilon, delta, curves, risks, each answer with its evidence."""

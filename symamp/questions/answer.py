@@ -1,4 +1,4 @@
-"""The answer to a question: a certified bracket, and everything that is needed to judge it, as plain data."""
+"""The answer to a question: a certified bracket with its evidence, as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A certified bracket: two exact ends, the ways to read them, and what notebooks and files are given of a result."""
+"""A certified bracket: two exact ends, and how they are printed, formatted and exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One guarantee and its bracket: the least of all proved upper bounds above, the worst of all data sets found below."""
+"""The computation of one bracket: the smallest proved upper bound and the worst data set found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One analysis by other means: an estimate, every evaluator side by side, the whole law of the sum by FFT."""
+"""One analysis by other means: an estimate, all evaluators side by side, the law of the sum by FFT."""
 
 from __future__ import annotations
 

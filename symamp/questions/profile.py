@@ -1,4 +1,4 @@
-"""The privacy profile of n shuffled users: prepared once, asked often."""
+"""The privacy profile of n shuffled users: prepared once for many questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From delta to eps, and to anything else on which it depends: a root that floats have found, and what is proved by it.
+"""From delta to eps, eps0 or n: a root found in floats, and certified evaluations on both sides of it.
 
 A divergence falls in eps, so one certified evaluation on each side of the root brackets it. Floats find the root; from
 there certified evaluations step outward to a place at which the curve is proved to be on one side of delta.

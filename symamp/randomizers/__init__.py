@@ -1,1 +1,1 @@
-"""What each user runs: descriptions of local randomizers, and nothing else."""
+"""Local randomizers: descriptions of what each user runs."""

@@ -1,4 +1,4 @@
-"""All mechanisms with a name, found in their folders: the families, noise, and any randomizer with a given budget."""
+"""The catalogue of named mechanisms, found in their folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mechanisms made of others: several attributes at once, one of them drawn, a sample of the users."""
+"""Combined mechanisms: several attributes at once, one of several drawn at random, a sample of the users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes that many families share; each turns a short description into orbits of messages."""
+"""Structures that many families share: each turns a short description into orbits of messages."""
 
 from __future__ import annotations
 

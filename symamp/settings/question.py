@@ -1,4 +1,4 @@
-"""A question, its arguments checked once: about what, how many users, by which analysis."""
+"""A question with checked arguments: subject, number of users, analysis."""
 
 from __future__ import annotations
 

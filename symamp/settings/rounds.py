@@ -1,4 +1,4 @@
-"""Many rounds as a setting: what each is, in words, and how often it is run."""
+"""Many rounds as a setting: a description of each round and its number of repetitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sample: some of the people take part in a round, drawn uniformly and without replacement, and nobody sees who."""
+"""A sample: some of the people take part in a round, drawn uniformly without replacement and kept secret."""
 
 from __future__ import annotations
 

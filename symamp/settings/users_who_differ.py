@@ -1,4 +1,4 @@
-"""Users who differ: groups with mechanisms of their own, and the laws of sums where messages or data are shuffled."""
+"""Users who differ: groups with different mechanisms, and the laws of sums if messages or data are shuffled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose guarantee is asked about among users who differ: Theorems C and D as bounds."""
+"""Upper bounds for users who differ: Theorems C and D for the victim of each group."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From laws to enclosures: floats for the search, balls for the guarantee; no SymPy."""
+"""From laws to enclosures of E[S_+]: floats for the search, balls for the guarantee."""

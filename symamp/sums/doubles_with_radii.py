@@ -1,4 +1,4 @@
-"""phi and the sum over frequencies in doubles with radii: enough for few users and dropped blocks."""
+"""phi and the sum over frequencies in doubles with error radii: for few users and dropped blocks."""
 
 from __future__ import annotations
 

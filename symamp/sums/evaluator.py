@@ -1,4 +1,4 @@
-"""What a certified evaluator is: a law, a level and a number of users in, two balls around the divergence out."""
+"""The interface of a certified evaluator: law, level and n in, two balls around the divergence out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The certified evaluators by name: whatever the files here and in its folders define, found and not listed."""
+"""All certified evaluators by name, found in the files of this folder and its subfolders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One user among groups of others who step up, down or stay: how well the sum of all steps tells two laws of hers."""
+"""One user among groups of others whose reports step up, down or stay: the divergence of the sum of all steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training whose batches are drawn at random: what is asked, and certified answers in each direction."""
+"""Training with randomly drawn batches: the questions, and certified answers in each direction."""
 
 from __future__ import annotations
 

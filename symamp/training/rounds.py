@@ -1,4 +1,4 @@
-"""One epoch of training as a round: the pair that dominates it, in one direction, enclosed at every level."""
+"""One epoch of training as a round: its dominating pair in one direction, enclosed at every level."""
 
 from __future__ import annotations
 

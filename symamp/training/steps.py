@@ -1,4 +1,4 @@
-"""What one step of training publishes: the pair of laws, with and without the example, that dominates it."""
+"""One step of training: the dominating pair of its output with and without the example."""
 
 from __future__ import annotations
 

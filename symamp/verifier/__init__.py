@@ -1,4 +1,4 @@
-"""Check a certificate: python-flint and the standard library, no search, nothing of symamp outside this folder.
+"""The verifier of certificates: python-flint and the standard library, no search, no other code of symamp.
 
 ``python -m verifier cert.json`` prints the whole claim, and apart from it what the certificate says without proof, from
 wherever a copy of this folder lies; exit code 0: valid, 1: invalid, 2: malformed or too large to check.

@@ -1,4 +1,4 @@
-"""Numbers from the texts of a certificate, and the work that is spent on them.
+"""Numbers from the texts of a certificate, and the limit of the work spent on them.
 
 The settings of FLINT belong to the process, not to a thread, so that one verification waits for another.
 """

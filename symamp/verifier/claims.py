@@ -1,4 +1,4 @@
-"""What a certificate claims, read and printed: whole, with both ends rounded outward, and whose guarantee it is.
+"""The claim of a certificate: whole, with both ends rounded outward, and whose guarantee it is.
 
 What the certificate says without proof is printed apart, with every sign escaped that is not plain ASCII.
 """

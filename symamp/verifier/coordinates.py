@@ -1,4 +1,4 @@
-"""Unary encodings whose bits are summed one by one: two bits count, and the sums of two data sets are counted out.
+"""Unary encodings whose bits are summed one by one: two bits matter, and the sums of two data sets are enumerated.
 
 PROVED: above, that two rounds of one bit bound what all sums tell of an input; below, that the divergence of two data
 sets is at least the number that is returned (docs/proofs/coordinates.md).

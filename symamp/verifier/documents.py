@@ -1,4 +1,4 @@
-"""From the text of a certificate to data: its size is counted before anything is made of it, its shape after.
+"""From the text of a certificate to data: size limits first, then the shape.
 
 No key may stand twice in an object, no number may have a point or an exponent, and lists and objects are as deep, and
 as many, as certificates have them.

@@ -1,4 +1,4 @@
-"""The pieces of evidence by kind: their shapes, what they prove, and that together they cover all that is compared."""
+"""The kinds of evidence: their shapes, what they prove, and the check that all compared pairs are covered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who takes part in a round: a triple of one in which everyone does, as seen in one in which some do not.
+"""Who takes part in a round: the triple of a full round, transformed by drop-out, leaks and the like.
 
 PROVED: if a triple bounds, or has, the divergence of every number of users of whom everyone takes part, then what is
 made of it bounds, or has, that of the setting (docs/proofs/participation.md). Absence is the null symbol, a leaked

@@ -1,4 +1,4 @@
-"""Why a certificate is not valid, as typed errors, and the verdict that a reader gets."""
+"""Why a certificate is not valid, as typed errors, and the verdict for the reader."""
 
 from __future__ import annotations
 

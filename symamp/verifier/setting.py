@@ -1,4 +1,4 @@
-"""A kind of round: its groups of users with their mechanisms, who of them claims what, and how they take part."""
+"""The setting of a certificate: groups of users with their mechanisms, the victim, and who takes part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normal approximations: what they say of finite n is no bound."""
+"""Normal approximations: for finite n they are not bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mechanism with a density of one's own on a few inputs: cells, the least density, a finite table above it."""
+"""A mechanism with a given density on a few inputs: cells, the least density, a finite table above it."""
 
 from __future__ import annotations
 

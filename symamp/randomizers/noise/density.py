@@ -1,4 +1,4 @@
-"""Noise of one's own: a density as a formula, with every condition of the theorem checked."""
+"""Noise with a given density: a formula, with every condition of the theorem checked."""
 
 from __future__ import annotations
 

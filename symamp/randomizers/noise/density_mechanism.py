@@ -1,4 +1,4 @@
-"""A density of one's own as a mechanism: noise where a theorem names the worst pair, else every pair is compared."""
+"""A given density as a mechanism: noise if a theorem names the worst pair, else every pair is compared."""
 
 from __future__ import annotations
 

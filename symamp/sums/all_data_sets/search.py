@@ -1,4 +1,4 @@
-"""The parameters of the bound over all data sets, searched in floats: poor ones give poor bounds, never wrong ones."""
+"""The parameters of the bound over all data sets, searched in floats; the bound holds for all their values."""
 
 from __future__ import annotations
 
