@@ -177,7 +177,7 @@ def test_phi_of_nodes_in_doubles_is_a_ball_around_the_integral():
     with flint.ctx.workprec(128), mpmath.workprec(128):
         g, step = node_gparv(law, level, rule), arb(found.reach) / 130
         exact, rough = (
-            dict(kind.of_nodes(g, rule, found.flat, level.exponential(), n, theta).factors(step, [(1, 3), (100, 130)]))
+            dict(kind.of_nodes(g, rule, level.exponential(), n, theta).factors(step, [(1, 3), (100, 130)]))
             for kind in (TiltedNodes, RoughlyTiltedNodes)
         )
         whole = _integral(mpmath.mpf(1) / 5, theta, 0)

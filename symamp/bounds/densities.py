@@ -107,7 +107,7 @@ class SmoothPairBound(PairBoundDefaults):
 
 # ------------------------------------------------------------------------------------ All pairs of finitely many inputs
 
-PAIRS = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 5)"
+PAIRS = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 4)"
 
 
 class DensityPair(SmoothPairBound):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial, reduce
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import inf, log
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from flint import acb, acb_series, arb
 
 from symamp.errors import PrecisionError, Problem
-from symamp.laws.law import Atom, FlatFloats, Law, Number, total
+from symamp.laws.law import Atom, Law, Number, total
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 
@@ -27,8 +27,6 @@ _ROUGH_BITS = 64  # of bounds on ellipses, and of choices: their accuracy does n
 _MOST_NODES = 3_000  # of a law at one level
 _SPARE_BITS = 64  # of masses that are differences
 _SAMPLES = 400  # of a piece, from which cells are chosen
-_MOST_FLAT_CELLS = 64  # with one atom each
-_LEFT_OVER = 0.25  # share of the missing mass at which halving ends
 
 # ------------- Laws with a density: analytic pieces beside atoms, and nodes that integrate them with a proved remainder
 
@@ -479,118 +477,3 @@ def _is_constant(ratio: Analytic, piece: Piece) -> bool:
 
 def _fixed(value: arb) -> Number:
     return lambda: value
-
-
-# --- Cells of messages on which the density of G is bounded from below: they bound |phi| at all high frequencies at onc
-
-# A uniform density on an interval of length w has a transform of modulus at most 2/(u w). So where the density of G
-# is at least l on disjoint intervals of lengths w, the modulus of the transform at u is below the whole mass by at
-# least the sum of l (w - 2/u) (docs/proofs/smooth_laws.md, section 4). No node has to follow such frequencies.
-
-_LARGE = arb(2) ** 4096
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Messages between two numbers: both ratios at either end, and on the whole cell the density and their slopes."""
-
-    piece: Piece
-    start: arb
-    end: arb
-    density: arb
-    ratios: tuple[tuple[arb, arb], tuple[arb, arb]]
-    slopes: tuple[arb, arb]
-
-    @staticmethod
-    def of(piece: Piece, start: arb, end: arb) -> Cell:
-        """Enclose what is known of a cell."""
-        density, slope0, slope1 = (range_and_slope(f, start, end) for f in (piece.density, *piece.ratios))
-        low, high = ((piece.ratio0(acb(y)).real, piece.ratio1(acb(y)).real) for y in (start, end))
-        return Cell(piece, start, end, density[0], (low, high), (slope0[1], slope1[1]))
-
-    def halves(self) -> tuple[Cell, Cell]:
-        """Return both halves."""
-        middle = (self.start + self.end) / 2
-        return Cell.of(self.piece, self.start, middle), Cell.of(self.piece, middle, self.end)
-
-    def flat(self, e: arb) -> tuple[arb, arb, arb]:
-        """Return (low, width, density): on an interval of G that starts above ``low``, at least this density."""
-        first, last = (r0 - e * r1 for r0, r1 in self.ratios)
-        slope = abs(self.slopes[0] - e * self.slopes[1])
-        if not slope > 0 or not self.density.is_finite():
-            return first, arb(0), arb(0)
-        density = (self.density.lower() / slope).lower().max(arb(0))
-        return arb(first.min(last).lower()), abs(last - first).lower(), density
-
-    def judged(self, e: arb, theta: arb) -> tuple[arb, arb]:
-        """Return how much tilted mass it may have beyond what is seen of it, and how much it may have."""
-        low, width, density = self.flat(e)
-        first, last = (r0 - e * r1 for r0, r1 in self.ratios)
-        most = abs(self.density).upper() * (self.end - self.start) * (theta * first.max(last)).exp()
-        missed = most - density * width * (theta * low).exp()
-        return (missed.mid(), most.mid()) if missed.is_finite() else (_LARGE, arb(0))
-
-
-@dataclass(frozen=True)
-class Loss:
-    """What |phi| lacks to 1 at high frequencies, under one tilt: sums over cells, the widest first."""
-
-    widths: tuple[float, ...]
-    masses: tuple[arb, ...]
-    edges: tuple[arb, ...]
-
-    def beyond(self, u: arb) -> arb:
-        """Return a number below 1 - |phi| at every frequency from u on.
-
-        Guarantee
-        ---------
-        This holds for the law whose cells these are. Proof: docs/proofs/smooth_laws.md.
-        """
-        narrow = 2.0 / float(u)
-        used = sum(1 for w in self.widths if w > narrow)
-        return (self.masses[used - 1] - self.edges[used - 1] / u).max(arb(0)) if used else arb(0)
-
-
-@dataclass(frozen=True)
-class FlatCells:
-    """Intervals of values of G of one level, (low, width, density), the widest first: G has at least this density."""
-
-    cells: tuple[tuple[arb, arb, arb], ...]
-
-    def tilted(self, theta: arb, m: arb) -> Loss:
-        """Return what is known of |phi| under the tilt with M(theta) = m."""
-        heights = [density * (theta * low).exp() / m for low, _, density in self.cells]
-        masses = accumulate(h * width for h, (_, width, _) in zip(heights, self.cells, strict=True))
-        edges = accumulate(2 * h for h in heights)
-        return Loss(tuple(float(w) for _, w, _ in self.cells), tuple(masses), tuple(edges))
-
-    def floats(self, exponent: int) -> FlatFloats:
-        """Return the same in doubles, for values of G in units of 2^exponent."""
-        unit = arb(2) ** exponent
-        rows = [(low / unit, width / unit, density * unit) for low, width, density in self.cells]
-        columns = np.array([[float(x) for x in row] for row in rows], dtype=np.float64).reshape(-1, 3)
-        return FlatFloats(columns[:, 0], columns[:, 1], columns[:, 2])
-
-
-def flat_cells(law: SmoothLaw, e: arb, rough_e: float, rough_theta: float) -> FlatCells:
-    """Return the cells of a law at the level E: placed for a level and a tilt near by, right for every one."""
-    with at_precision(_ROUGH_BITS):
-        found = [cell.flat(e) for cell in _placed_cells(law, rough_e, rough_theta)]
-    seen = [c for c in found if c[1] > 0 and c[2] > 0]
-    return FlatCells(tuple(sorted(seen, key=lambda c: -float(c[1]))))
-
-
-@lru_cache(maxsize=64)
-def _placed_cells(law: SmoothLaw, e: float, theta: float) -> tuple[Cell, ...]:
-    """Return cells, halved where most of the tilted mass is not seen yet."""
-    with at_precision(_ROUGH_BITS):
-        judged = [(c.judged(arb(e), arb(theta)), c) for c in (Cell.of(p, p.start(), p.end()) for p in law.pieces)]
-        while judged and len(judged) < _MOST_FLAT_CELLS:
-            missed, whole = (total([j[i] for j, _ in judged]) for i in (0, 1))
-            if not missed > _LEFT_OVER * whole:
-                break
-            # Tilted masses may be far beyond doubles.
-            worst = reduce(lambda a, b: b if judged[b][0][0] > judged[a][0][0] else a, range(len(judged)))
-            _, cell = judged.pop(worst)
-            judged += [(half.judged(arb(e), arb(theta)), half) for half in cell.halves()]
-        return tuple(cell for _, cell in judged)

@@ -157,21 +157,11 @@ class BallGparv:
 
 
 @dataclass(frozen=True)
-class FlatFloats:
-    """Intervals of values of G on which its density is at least a constant (``symamp.laws.density``)."""
-
-    low: Floats
-    width: Floats
-    density: Floats
-
-
-@dataclass(frozen=True)
 class FloatGparv:
     """G/2^exponent in doubles, each entry the nearest to the exact number; ``mean`` is that of the scaled values.
 
-    The power of two makes the largest value about 1, so that squares neither overflow nor vanish. ``flat`` is there
-    for nodes of a law with a density, which do not follow high frequencies; ``logs`` are the logarithms of the masses,
-    where some are below the smallest double.
+    The power of two makes the largest value about 1, so that squares neither overflow nor vanish. ``logs`` are
+    the logarithms of the masses, where some are below the smallest double.
     """
 
     values: Floats
@@ -180,7 +170,6 @@ class FloatGparv:
     mean: float
     singular: float
     exponent: int = 0
-    flat: FlatFloats | None = None
     logs: Floats | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""One analysis by other means: an estimate, all evaluators side by side, the law of the sum by FFT."""
+"""One analysis by other means: an estimate, methods side by side, the law of the sum by FFT."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ from symamp.public_names import PublicNames
 from symamp.questions.bracket import Interval, ShownAsText
 from symamp.settings.question import Question
 from symamp.sums.divergence import Settings, starting_precision
-from symamp.sums.evaluator import Case
-from symamp.sums.evaluators import EVALUATORS
 from symamp.sums.lattice import ENGINES, ErrorBudget, FftSettings, FftSum, Lattice, enclose_by_fft
-from symamp.sums.other_methods import mpmath_divergence
+from symamp.sums.other_methods import METHODS, Case, mpmath_divergence
 
 # ------------------------------------ An estimate: a number without a guarantee, and never to be mistaken for an answer
 
@@ -113,7 +111,7 @@ def worst_triple(question: Question, level: Level) -> Reduction:
 @checked_call
 @undisturbed()
 def method_check(mechanism: Subject, *, n: Count, eps: Real, method: str = "blanket") -> dict[str, Interval]:
-    """Return enclosures of the delta of one analysis by every evaluator that applies, by name.
+    """Return enclosures of the delta of one analysis by every method that applies, by name.
 
     "compact kernel" and "gaussian kernel" always; "enumeration" for few positive outcomes; "exact" for rational laws
     and levels with few users. All of them are certified, so any two must overlap: PrecisionError if two do not, which
@@ -132,7 +130,7 @@ def method_check(mechanism: Subject, *, n: Count, eps: Real, method: str = "blan
     law, n = worst_triple(question, level).law, question.n
     with at_precision(starting_precision(n, 1e-9) + 64):
         case = Case(law, level, n, float_gparv(law, level), ball_gparv(law, level))
-        found = {e.name: ends for e in EVALUATORS.values() if (ends := e.enclose(case)) is not None}
+        found = {name: ends for name, enclose in METHODS.items() if (ends := enclose(case)) is not None}
         _check_overlap(found)
         return {name: Interval(float_below(low), float_above(high)) for name, (low, high) in found.items()}
 
@@ -322,8 +320,8 @@ def sum_law(
 ) -> SumLaw:
     """Return the law of the sum of n GPARVs on a lattice, with an enclosure of the delta of the method.
 
-    ``context`` is "flint" (balls; certified), "numpy" (doubles, up to four million lattice points) or "mpmath" (a
-    second opinion on short lattices). Without a ``step`` the coarsest lattice is searched on which the enclosure has
+    ``context`` is "flint" (balls; certified) or "numpy" (doubles, up to four million lattice points, rounding
+    bounded under assumptions). Without a ``step`` the coarsest lattice is searched on which the enclosure has
     relative width ``gap``: the number of points grows like sqrt(n/gap), so that this is for smaller n and larger gaps
     than ``delta``. Rational laws keep their own lattice where it is short enough; the width is then that of wrap-around
     and rounding, below 10^-``digits``.

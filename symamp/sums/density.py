@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from symamp.errors import PrecisionError
-from symamp.laws.density import FlatCells, Nodes, SmoothLaw, finite_sandwich, flat_cells, nodes
+from symamp.laws.density import Nodes, SmoothLaw, finite_sandwich, nodes
 from symamp.laws.law import (
     BallGparv,
     FloatGparv,
@@ -44,7 +44,6 @@ from symamp.sums.divergence import (
 from symamp.sums.inversion import approximate_log_law, estimate_root, log_of_ball
 from symamp.sums.kernels.balls import RoughlyTiltedNodes, TiltedNodes, node_gparv, suits_doubles, tilted_sum
 from symamp.sums.kernels.floats import FloatSum, float_sum
-from symamp.sums.kernels.kernel import NEGLIGIBLE
 from symamp.sums.kernels.tilted import Plan, Power, TiltedLaw, normal_spread, raised_tilt, saddle_tilt
 
 # What is tuned. Every plan and every sandwich gives a bound; these trade time against width, and were chosen on the
@@ -53,8 +52,6 @@ SEARCHED, _BITS, _BITS_OF_GAPS, _LARGEST_PRECISION = 64, 128, 40, 1024
 """Bits of nodes that say where to look, of those of a search, how far below n errors of nodes are, and the most."""
 _SLACK, _SHARE = 1.05, 4.0
 """A search asks for nodes up to a frequency that it guesses by the second, and again where it needs the first more."""
-_LOSS, _STEPS = -log(NEGLIGIBLE), 400
-"""From which loss of |phi|^n on the density of G says enough, and the frequencies at which that is looked for."""
 _FEW_USERS, _MANY_USERS = 12, 1_000
 """Up to the first no kernel is tried; from the second on it is asked for the least gap."""
 _GAP_OF_MANY, _FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY, _MOST_FREQUENCIES = 5e-7, 300, 500, 3_000
@@ -82,34 +79,31 @@ class Search:
     sum: FloatSum | None
     tilt: float
     reach: float
-    flat: FlatCells
 
 
 def search(law: SmoothLaw, level: Level, n: int, gap: float, most: int) -> Search:
     """Return the plan, found with nodes that are good for all its frequencies; no sum if there is none to be had."""
     g = rough_gparv(law, level, 0.0, 0.0, SEARCHED)
     if not g.is_positive:
-        return Search(g, None, 0.0, 0.0, FlatCells(()))
+        return Search(g, None, 0.0, 0.0)
     transform = Power(g, n)
     saddle = saddle_tilt(transform)
     tilt, unit = raised_tilt(transform, saddle), 2.0**g.exponent
-    flat = _flat(law, level, saddle / unit)
-    g = replace(g, flat=flat.floats(g.exponent))
     tilted = TiltedLaw.of(g, n, tilt)
     # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
     width = np.sqrt(_SHARE * gap * normal_spread(tilted))
     if not width > 0.0:  # one value has all the mass of the tilted law
-        return Search(g, None, 0.0, 0.0, flat)
-    reach = float(min(2.0 * np.pi / width, _far_from(tilted)))
+        return Search(g, None, 0.0, 0.0)
+    reach = float(2.0 * np.pi / width)
     while True:
         try:
-            g = replace(rough_gparv(law, level, tilt / unit, reach / unit, accuracy_of(n)), flat=g.flat)
+            g = rough_gparv(law, level, tilt / unit, reach / unit, accuracy_of(n))
         except PrecisionError:  # too many nodes
-            return Search(g, None, 0.0, 0.0, flat)
+            return Search(g, None, 0.0, 0.0)
         found = float_sum(g, n, gap, most)
-        needed = _needed(found.plan, g, n)
+        needed = _needed(found.plan, g)
         if needed <= _SLACK * reach:
-            return Search(g, found, tilt / unit, reach / unit, flat)
+            return Search(g, found, tilt / unit, reach / unit)
         reach = 2.0 ** np.ceil(np.log2(needed))
 
 
@@ -118,32 +112,11 @@ def accuracy_of(n: int) -> int:
     return n.bit_length() + _BITS_OF_GAPS
 
 
-def _far_from(tilted: TiltedLaw) -> float:
-    """Return a frequency from which on |phi|^n is negligible by the density of G alone, inf if there is none."""
-    cells = tilted.g.flat
-    if cells is None or not len(cells.width):
-        return inf
-    u = np.geomspace(2.0 / cells.width.max(), 1e4 / cells.width.min(), _STEPS)
-    enough = tilted.n * tilted.loss(u) > _LOSS
-    return float(u[enough.argmax()]) if enough.any() else inf
-
-
-def _needed(plan: Plan, g: FloatGparv, n: int) -> float:
+def _needed(plan: Plan, g: FloatGparv) -> float:
     """Return the largest frequency at which nodes have to give phi, in units of the floats."""
-    window, blocks = plan.window, plan.blocks
-    tilted = TiltedLaw.of(g, n, window.theta * 2.0**g.exponent)
-    far = _far_from(tilted)
-    step = 2.0 * np.pi / window.length * 2.0**g.exponent
-    ends = [last * step for _, last in blocks.evaluated]
-    return max(
-        ends + [(first + last) / 2.0 * step for first, last in blocks.dropped if first * step < far], default=0.0
-    )
-
-
-def _flat(law: SmoothLaw, level: Level, theta: float) -> FlatCells:
-    with at_precision(64):
-        e = level.exponential()
-    return flat_cells(law, e, _above(float(e)), _above(theta))
+    step = 2.0 * np.pi / plan.window.length * 2.0**g.exponent
+    last = [last * step for _, last in plan.blocks.evaluated]
+    return max(last + [(a + b) / 2.0 * step for a, b in plan.blocks.dropped], default=0.0)
 
 
 def rough_gparv(law: SmoothLaw, level: Level, tilt: float, reach: float, accuracy: int) -> FloatGparv:
@@ -350,7 +323,7 @@ def _enclosed(
         g = node_gparv(law, level, rule)
         in_doubles = roughly is not None and suits_doubles(plan, len(g.values), n, roughly)
         kind = RoughlyTiltedNodes if in_doubles else TiltedNodes
-        lower, upper = tilted_sum(kind.of_nodes(g, rule, found.flat, e, n, plan.window.theta), plan)
+        lower, upper = tilted_sum(kind.of_nodes(g, rule, e, n, plan.window.theta), plan)
         # One user has at most divergence 1; where a sum overflows that is all there is.
         lower = (lower / n).max(arb(0)) if lower.is_finite() else arb(0)
         upper = (upper / n).min(arb(1)) if upper.is_finite() else arb(1)

@@ -12,14 +12,11 @@ from flint import arb, fmpq
 from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, RationalLaw
 from symamp.numbers.systems import FLINT, NumberSystem
-from symamp.sums.evaluator import Case, Evaluator
 
 # What is tuned: rules of thumb that trade time and memory against how many laws are served, never width. How many
 # outcomes a question enumerates is chosen in sums/divergence.py.
-_MOST_USERS_EXACT, _MOST_SUMS = 12, 200_000
-"""Up to so many users the exact evaluator answers; a sum of more values than this is refused."""
-_MOST_OUTCOMES, _MOST_VALUES = 30_000, 200
-"""Outcomes that the evaluator of that name enumerates; values of G, each of which is a level of a recursion."""
+_MOST_SUMS, _MOST_VALUES = 200_000, 200
+"""A sum of more values than the first is refused; values of G, each of which is a level of a recursion."""
 _LOG_ROUNDING = 1e-3
 """More than rounding does to the logarithm of a number of outcomes."""
 _MOST_TABULATED = 5_000
@@ -82,16 +79,6 @@ def _convolved(left: dict[fmpq, fmpq], right: dict[fmpq, fmpq]) -> dict[fmpq, fm
                 "n", Problem(f"the sum has more than {_MOST_SUMS} values"), "take fewer users, or another method"
             )
     return result
-
-
-def _enclosed(case: Case) -> tuple[arb, arb] | None:
-    if case.law.rational is None or case.level.rational is None or case.n > _MOST_USERS_EXACT:
-        return None
-    value = arb(exact_divergence(case.law.rational, case.level.rational, case.n))
-    return value, value
-
-
-EXACT = Evaluator("exact", _enclosed)
 
 
 # -------------------------- E[S_+] by enumeration of the multinomial outcomes with S > 0, in balls: no gap but rounding
@@ -206,13 +193,3 @@ def _weights(masses: list[Any], n: int, numbers: NumberSystem) -> Callable[[int,
             powers.append(powers[-1] * mass / c)
         tables.append(powers)
     return lambda j, c, left: tables[j][c]
-
-
-def _enumerated(case: Case) -> tuple[arb, arb] | None:
-    if not case.rough.is_positive or count_outcomes(case.rough, case.n, _MOST_OUTCOMES) > _MOST_OUTCOMES:
-        return None
-    value = enumerated_sum(case.balls, case.n)
-    return case.of_sum(value, value)
-
-
-ENUMERATION = Evaluator("enumeration", _enumerated)

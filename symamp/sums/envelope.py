@@ -35,7 +35,7 @@ def float_envelope(laws: Sequence[FloatGparv]) -> FloatGparv | None:
     first, is_negative = laws[0], not any(g.is_positive or g.singular for g in laws)
     if len(laws) == 1 or is_negative:
         return first
-    if any(g.exponent or g.singular or g.flat is not None for g in laws):
+    if any(g.exponent or g.singular for g in laws):
         return None
     gains = np.array([g.masses @ np.maximum(g.values, 0.0) for g in laws])
     if not np.ptp(gains) <= _SAME * gains.max():

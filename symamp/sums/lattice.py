@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import count, islice
 from math import ceil, floor, fsum, gcd, inf, lcm, log, pi
 from typing import Any
 
 import flint
-import mpmath
 import numpy as np
 from flint import acb, arb, fmpq
 
@@ -27,8 +25,8 @@ from symamp.laws.law import (
     float_gparv,
     total,
 )
-from symamp.numbers.dyadic import float_above
-from symamp.numbers.surroundings import at_precision, mpmath_at
+from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import TiltedBalls, power
 from symamp.sums.kernels.tilted import Power, TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
 
@@ -44,8 +42,8 @@ that is asked for may be so many powers of two from the largest value."""
 # ----------------------------- A finite law of G moved to a lattice, upward and downward in the increasing convex order
 
 # Upward every atom is split between its two neighbours with its mean kept: that costs a variance of order step^2 a
-# draw, where rounding the values up costs a shift of order step. Downward, atoms are merged into conditional means
-# (docs/proofs/fft.md). The mass is exactly 1 throughout.
+# draw, where rounding the values up costs a shift of order step. The mass is exactly 1 throughout
+# (docs/proofs/fft.md).
 
 
 @dataclass(frozen=True)
@@ -155,44 +153,6 @@ def upper_law(g: PlacedLaw) -> LatticeLaw:
     return LatticeLaw(masses, tuple(offsets), lift)
 
 
-def lower_law(g: PlacedLaw) -> LatticeLaw:
-    """Return a law on the lattice that is below G in the increasing convex order.
-
-    Each atom is merged with a piece of the heaviest atom on the lattice (mostly the null symbol), just so much that
-    their common mean is the lattice point before it; where that atom is used up the value is rounded down. The loss
-    is of order step for isolated atoms, whatever the law on the lattice (docs/proofs/fft.md).
-
-    Guarantee
-    ---------
-    E[(s + G)_+] >= E[(s + G')_+] for every s, so E[S_+] does not grow for any number of users.
-    Proof: docs/proofs/fft.md.
-
-    >>> g = PlacedLaw(arb(1), (arb("2.5"),), (arb("0.5"),), arb("0.5"), arb(0))
-    >>> {k: float(m) for k, m in lower_law(g).masses.items()}
-    {0: 0.375, 2: 0.625}
-    """
-    masses = {0: g.null_mass}
-    loose = []
-    for position, mass in zip(g.positions, g.masses, strict=True):
-        if position.is_integer():
-            _add(masses, _integer(position), mass)
-        else:
-            loose.append((position, mass))
-    bank = max(masses, key=lambda k: float(masses[k]))
-    # The farther an atom, the smaller the piece that it needs.
-    for position, mass in sorted(loose, key=lambda atom: -abs(float(atom[0]) - bank)):
-        below, above = _integer(position.lower().floor()), _integer(position.upper().ceil())
-        target = below if below >= bank else above
-        if target != bank:
-            piece = mass * (position - target) / (target - bank)
-            if piece >= 0 and masses[bank] - piece >= 0:
-                masses[bank] -= piece
-                _add(masses, target, mass + piece)
-                continue
-        _add(masses, below, mass)
-    return LatticeLaw(masses, (), arb(0))
-
-
 def coarsest_lattice(values: Floats, smallest: float, acceptable: Sequence[float]) -> tuple[int, int]:
     """Return (index, count): the step |value|/count is the coarsest that keeps the spread within the limits.
 
@@ -228,11 +188,11 @@ def _integer(x: arb) -> int:
     return int(found)
 
 
-# -------- The tilted law of a lattice sum, wrapped on a window: one FFT, a power, one FFT back, in three number systems
+# -------- The tilted law of a lattice sum, wrapped on a window: one FFT, a power, one FFT back, in balls or in doubles
 
-# ``wrap_flint`` encloses every probability. ``wrap_numpy`` and ``wrap_mpmath`` bound their rounding from the numbers
-# they compute and from what is assumed of the library: elementary functions within 4 units of rounding, and an FFT
-# made of radix-2 steps, fused or not, with twiddle factors within 8 units (docs/proofs/fft.md, section 6).
+# ``wrap_flint`` encloses every probability. ``wrap_numpy`` bounds its rounding from the numbers it computes and from
+# what is assumed of the library: elementary functions within 4 units of rounding, and an FFT made of radix-2 steps,
+# fused or not, with twiddle factors within 8 units (docs/proofs/fft.md, section 6).
 
 _UNIT = 2.0**-53
 _TWIDDLE = 8.0
@@ -264,14 +224,14 @@ class Weight:
 
 
 class Wrapped:
-    """The probabilities q_k = sum over m of P(S = (k + mN) step) under the tilt, first <= k < first + N.
+    """The probabilities q_k = sum over m of P(S = (k + mN) step) under the tilt, first <= k < first + N, in balls.
 
-    In balls; ``error`` bounds the Euclidean norm of what the balls do not know.
+    ``noise`` is at least how far each was unknown before it became a double.
     """
 
-    def __init__(self, first: int, probabilities: Any, error: Any) -> None:
-        self.first, self.length = first, len(probabilities)
-        self._probabilities, self._error = probabilities, error
+    def __init__(self, first: int, probabilities: Any, noise: float) -> None:
+        self.first, self.length, self.noise = first, len(probabilities), noise
+        self._probabilities = probabilities
 
     @property
     def last(self) -> int:
@@ -280,47 +240,32 @@ class Wrapped:
 
     def expectation(self, weight: Weight, low: int, high: int) -> arb:
         """Return a ball around the sum of weight times probability over low <= k <= high, inside the window."""
-        result = square = arb(0)
-        for k in range(low, high + 1):
-            value = weight.ball(k)
-            result += value * self._probabilities[k % self.length]
-            if self._error > 0:
-                square += value * value
-        slack = self._error * square.sqrt()
-        return result + slack.union(-slack)
+        return total([weight.ball(k) * self._probabilities[k % self.length] for k in range(low, high + 1)])
 
     def ball(self, k: int) -> arb:
         """Return a ball around the probability of a point of the window."""
-        return self._probabilities[k % self.length] + self._error.union(-self._error)
+        found: arb = self._probabilities[k % self.length]
+        return found
 
     def floats(self) -> Floats:
         """Return the probabilities in doubles, in the order of the window."""
         return np.roll(np.array([float(p) for p in self._probabilities]), -(self.first % self.length))
 
-    @property
-    def noise(self) -> float:
-        """A bound on the error of each probability before it became a double."""
-        return max(float(p.rad()) for p in self._probabilities) + float(self._error)
-
 
 class _Doubles(Wrapped):
-    """The same in doubles; ``error`` bounds the Euclidean norm of their errors."""
+    """The same in doubles; ``noise`` bounds the Euclidean norm of their errors."""
 
     def expectation(self, weight: Weight, low: int, high: int) -> arb:
         k = np.arange(low, high + 1)
         values, relative = weight.array(k.astype(np.float64))
         terms = values * self._probabilities[k % self.length]
         size = np.abs(terms)
-        error = float(size @ relative) + self._error * float(np.linalg.norm(values))
+        error = float(size @ relative) + self.noise * float(np.linalg.norm(values))
         error += 2.0 * (k.size + 2) * _UNIT * float(size.sum())
         return arb(float(terms.sum()), 1.01 * error + 1e-300)
 
     def ball(self, k: int) -> arb:
-        return arb(float(self._probabilities[k % self.length]), self._error)
-
-    @property
-    def noise(self) -> float:
-        return float(self._error)
+        return arb(float(self._probabilities[k % self.length]), self.noise)
 
 
 Engine = Callable[[Mapping[int, arb], int, int, int], Wrapped]
@@ -339,7 +284,8 @@ def wrap_flint(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapp
     half = length // 2
     powers = [power(z, n) for z in acb.dft(one)[: half + 1]]
     powers += [powers[length - j].conjugate() for j in range(half + 1, length)]
-    return Wrapped(first, [q.real for q in acb.dft(powers, inverse=True)], arb(0))
+    found = [q.real for q in acb.dft(powers, inverse=True)]
+    return Wrapped(first, found, max(float(q.rad()) for q in found))
 
 
 def wrap_numpy(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapped:
@@ -379,52 +325,6 @@ def wrap_numpy(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapp
     return _Doubles(first, probabilities, 1.01 * float(forward + backward) / float(np.sqrt(length)))
 
 
-def wrap_mpmath(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapped:
-    """Return the wrapped law of the sum of n draws in mpmath, at the ambient precision of balls.
-
-    The rounding is bounded as for ``wrap_numpy``.
-    """
-    with mpmath_at(flint.ctx.prec):
-        unit = mpmath.mpf(2) ** -flint.ctx.prec
-        roots = [mpmath.expjpi(mpmath.mpf(2 * j) / length) for j in range(length)]
-        masses = [(k, mpmath.mpf(p.mid())) for k, p in law.items()]
-        one_error = (2 * len(masses) + 16) * unit + mpmath.mpf(total([p.rad() for p in law.values()]).upper())
-        powers, square = [], mpmath.mpf(0)
-        for j in range(length // 2 + 1):
-            z = mpmath.fsum(p * roots[-j * k % length] for k, p in masses)
-            value, error = _bounded_power(z, n, one_error, unit)
-            powers.append(value)
-            square += (1 if j in (0, length // 2) else 2) * error**2
-        powers += [mpmath.conj(powers[length - j]) for j in range(length // 2 + 1, length)]
-        stages = (length.bit_length() - 1) * _STAGE * unit
-        norm = mpmath.sqrt(mpmath.fsum(abs(z) ** 2 for z in powers))
-        error = (mpmath.sqrt(square) + 2 * stages * norm) / mpmath.sqrt(length)
-        probabilities = [z.real / length for z in _transform(powers, roots)]
-        return Wrapped(first, [arb(q) for q in probabilities], arb(error * 2))
-
-
-def _bounded_power(z: Any, n: int, one_error: Any, unit: Any) -> tuple[Any, Any]:
-    """Return z^n and a bound on its error, given one on that of z."""
-    size = abs(z)
-    if size <= 2 * n * one_error:
-        return mpmath.mpc(0), 2 * (size + one_error) ** n
-    logarithm = mpmath.log(z)
-    value = mpmath.exp(n * logarithm)
-    exponent = n * (2 * one_error / size + 12 * unit * (1 + abs(logarithm))) + 16 * unit
-    return value, abs(value) * mpmath.expm1(exponent)
-
-
-def _transform(values: list[Any], roots: list[Any]) -> list[Any]:
-    """Return the sums of values[k] e^(2 pi i j k/N) by radix-2 steps, N a power of two."""
-    length = len(values)
-    if length == 1:
-        return values
-    stride = len(roots) // length
-    even, odd = _transform(values[::2], roots), _transform(values[1::2], roots)
-    turned = [roots[stride * j] * z for j, z in enumerate(odd)]
-    return [a + b for a, b in zip(even, turned, strict=True)] + [a - b for a, b in zip(even, turned, strict=True)]
-
-
 # ----------- The probability of every lattice point, enclosed: a wrapped law less what the wrap-around may have brought
 
 _SLACK = 2.0**-45
@@ -451,13 +351,6 @@ class Tail:
         if k >= self.end > 0 or k <= self.end < 0:
             return arb(0)
         return _at_most_one(self.size * (self.rate * k).exp())
-
-    def along(self, first: int) -> Iterator[arb]:
-        """Yield the bounds at the points from ``first`` on."""
-        bound, ratio = self.size * (self.rate * first).exp(), self.rate.exp()
-        for k in count(first):
-            yield arb(0) if k >= self.end > 0 or k <= self.end < 0 else _at_most_one(bound)
-            bound *= ratio
 
 
 @dataclass(frozen=True)
@@ -497,22 +390,11 @@ class Pointwise:
 
     def in_balls(self) -> tuple[Floats, Floats, arb, arb]:
         """Return log P(T = k) from below and above on the window, rounded outward, and balls around both sums of P."""
-        first, length = self.wrapped.first, self.wrapped.length
-        starts = ((self.above, first + length), (self.below, first - length), (self.above, first), (self.below, first))
-        weight, ratio = (self.log_scale - arb(self.theta) * first).exp(), arb(-self.theta).exp()
-        sums, logs = [arb(0), arb(0)], np.full((2, length), -inf)
-        for i, (a, b, c, d) in enumerate(islice(zip(*(t.along(k) for t, k in starts), strict=True), length)):
-            ends = _ends(self.wrapped.ball(first + i), a + b, c.min(d))
-            for side, edge in enumerate((ends[0], ends[1].upper())):
-                if edge > 0:
-                    chance = edge * weight
-                    sums[side] += chance
-                    logarithm = chance.log()
-                    logs[side, i] = float(logarithm.upper() if side else logarithm.lower())
-            weight *= ratio
-        # The conversion to a double errs by less than the distance to the next one.
-        upper = np.where(logs[1] > -inf, np.minimum(np.nextafter(logs[1], inf), 0.0), -inf)
-        return np.nextafter(logs[0], -inf), upper, sums[0], sums[1]
+        ends = [self.at(k) for k in range(self.wrapped.first, self.wrapped.last + 1)]
+        lower = [float_below(low.log()) if low > 0 else -inf for low, _ in ends]
+        upper = [min(float_above(high.upper().log()), 0.0) if high.upper() > 0 else -inf for _, high in ends]
+        sums = (total([x for x in side if x.upper() > 0]) for side in zip(*ends, strict=True))
+        return np.array(lower), np.array(upper), *sums
 
     def in_doubles(self) -> tuple[Floats, Floats, arb, arb]:
         """Return the same in doubles, for a wrapped law in doubles; elementary functions err by a few units."""
@@ -633,7 +515,6 @@ def _log_growth(offsets: Floats, x: float) -> float:
 ENGINES: dict[str, tuple[Engine, int]] = {
     "flint": (wrap_flint, 1 << 17),
     "numpy": (wrap_numpy, 1 << 22),
-    "mpmath": (wrap_mpmath, 1 << 13),
 }
 """The engines with the largest window that each takes, in lattice points."""
 
@@ -692,8 +573,8 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
 
     Guarantee
     ---------
-    With the engine "flint", ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``. With "numpy" and "mpmath" the same
-    holds if the libraries round as assumed in section 6 of the proof. Proof: docs/proofs/fft.md.
+    With the engine "flint", ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``. With "numpy" the same holds if
+    the library rounds as assumed in section 6 of the proof. Proof: docs/proofs/fft.md.
     """
     settings = settings or FftSettings()
     rough = float_gparv(law, level)
@@ -758,8 +639,6 @@ def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSett
         upper = up.tilted.scale * (up.positive + up.missed)
         excess = excess_of_lattice(up.law, n, (g.null_mass / up.tilted.m) ** n, up.points)
         lower = up.tilted.scale * (up.positive - up.missed - excess)
-        if not (upper - lower) < settings.gap * upper:
-            lower = lower.max(_from_below(g, n, settings))
         unit = g.step / n
         upper, lower = (unit * x.max(arb(0)) + g.singular for x in (upper, lower))
         # Where the step is far above the values of G, no more is known than that D_E <= P0(all).
@@ -774,18 +653,6 @@ def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSett
             float(g.step),
             bits,
         )
-
-
-def _from_below(g: PlacedLaw, n: int, settings: FftSettings) -> arb:
-    """Return a lower bound on E[S_+] in steps, from the law of conditional means."""
-    law = lower_law(g)
-    if max(law.masses) <= 0:
-        return arb(0)
-    try:
-        low = _Summation.of(law, n, settings)
-    except PrecisionError:
-        return arb(0)
-    return low.tilted.scale * (low.positive - low.missed)
 
 
 def _budget(lower: arb, upper: arb, wrap_around: arb) -> ErrorBudget:

@@ -1,20 +1,22 @@
-"""Second methods that check the first: the Gaussian sandwich, and the same sums in mpmath."""
+"""Methods that check each other: by name, each on any question; the Gaussian sandwich, and the same sums in mpmath."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import ceil, log, pi, sqrt
+from types import MappingProxyType
 
 import mpmath
 from flint import acb, arb
 
-from symamp.laws.law import BallGparv, Law, Level, ball_gparv, float_gparv
+from symamp.laws.law import BallGparv, FloatGparv, Law, Level, ball_gparv, float_gparv
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision, mpmath_at
 from symamp.numbers.systems import FLINT, MPMATH
 from symamp.sums.divergence import ENUMERATE_FOR_DIGITS, KERNEL_GAP, Settings, positive_part
-from symamp.sums.enumeration import count_outcomes, positive_expectation
-from symamp.sums.evaluator import Case, Evaluator
-from symamp.sums.kernels.balls import TiltedBalls
+from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence, positive_expectation
+from symamp.sums.kernels.balls import TiltedBalls, certified_sum
 from symamp.sums.kernels.floats import float_sum
 from symamp.sums.kernels.kernel import Kernel
 from symamp.sums.kernels.tilted import Plan, Window
@@ -62,7 +64,37 @@ def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float
     return lower.max(arb(0)), upper.max(arb(0))
 
 
-def _enclosed(case: Case) -> tuple[arb, arb] | None:
+# ------------------------------------------------------------- The methods by name: what ``sa.method_check`` compares
+
+_GAP_OF_KERNEL, _MOST_OUTCOMES, _MOST_USERS_EXACT = 1e-6, 30_000, 12
+"""What the compact kernel aims at, outcomes that are enumerated, users of whom a sum is exact: some seconds each."""
+
+Ends = tuple[arb, arb]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A law at a level and a number of users, with its G in doubles and, at the ambient precision, in balls."""
+
+    law: Law
+    level: Level
+    n: int
+    rough: FloatGparv
+    balls: BallGparv
+
+    def of_sum(self, low: arb, high: arb) -> Ends:
+        """Return the ends of the divergence from those of E[S_+]."""
+        return low / self.n + self.balls.singular, high / self.n + self.balls.singular
+
+
+def _compact(case: Case) -> Ends | None:
+    if not case.rough.is_positive:
+        return None
+    plan = float_sum(case.rough, case.n, _GAP_OF_KERNEL, _MOST_FREQUENCIES).plan
+    return case.of_sum(*certified_sum(case.balls, case.n, plan))
+
+
+def _gaussian(case: Case) -> Ends | None:
     if not case.rough.is_positive:
         return None
     plan = float_sum(case.rough, case.n, _GAP, _MOST_FREQUENCIES).plan
@@ -72,7 +104,29 @@ def _enclosed(case: Case) -> tuple[arb, arb] | None:
     return case.of_sum(*gaussian_sum(case.balls, case.n, plan.window, width))
 
 
-GAUSSIAN_KERNEL = Evaluator("gaussian kernel", _enclosed)
+def _enumerated(case: Case) -> Ends | None:
+    if not case.rough.is_positive or count_outcomes(case.rough, case.n, _MOST_OUTCOMES) > _MOST_OUTCOMES:
+        return None
+    value = enumerated_sum(case.balls, case.n)
+    return case.of_sum(value, value)
+
+
+def _exact(case: Case) -> Ends | None:
+    if case.law.rational is None or case.level.rational is None or case.n > _MOST_USERS_EXACT:
+        return None
+    value = arb(exact_divergence(case.law.rational, case.level.rational, case.n))
+    return value, value
+
+
+METHODS: Mapping[str, Callable[[Case], Ends | None]] = MappingProxyType(
+    {
+        "compact kernel": _compact,
+        "enumeration": _enumerated,
+        "exact": _exact,
+        "gaussian kernel": _gaussian,
+    }
+)
+"""A lower and an upper end of the divergence in balls, by each method; None for cases it is not made for."""
 
 
 # --------------------- The same sums in mpmath, at any number of digits: an estimate, and a second opinion on the balls

@@ -161,7 +161,7 @@ class Calls(CommandLines):
 
     def sum_law(self):
         asked = {"n": ("1", "2", "8", "50", "200", "1000"), "eps": LEVELS, "gap": ("0.1", "0.05", "1e-2")}
-        more = {"context": ("'flint'", "'numpy'", "'mpmath'"), "step": ("0.5", "'1/3'", "1", "0.01", "1e-9")}
+        more = {"context": ("'flint'", "'numpy'"), "step": ("0.5", "'1/3'", "1", "0.01", "1e-9")}
         more |= {"method": tuple(map(repr, METHODS)), "digits": ("5", "30")}
         found = f"sa.sum_law({self.subject()}, {self.options(asked, more)})"
         return f"{found}.probability({self.argument(LEVELS)})" if self.chance(0.3) else found

@@ -7,7 +7,7 @@ from fuzz.documents import FAMILIES, TABLES, mutated_document
 from symamp.randomizers.catalogue import catalogue
 
 METHODS = ("blanket", "generic", "standard_clone", "variation_ratio", "variation_ratio_2023")
-CONTEXTS = ("flint", "numpy", "mpmath")
+CONTEXTS = ("flint", "numpy")
 
 NUMBERS = (
     "0", "1", "2", "-1", "3", "10", "100", "10**6", "10**18", "10**19", "10**400", "-10**400", "0.0", "-0.0", "0.5",

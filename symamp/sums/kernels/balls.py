@@ -11,15 +11,13 @@ import numpy as np
 from flint import acb, acb_mat, arb
 
 from symamp.errors import PrecisionError
-from symamp.laws.density import FlatCells, Loss, Nodes, SmoothLaw
+from symamp.laws.density import Nodes, SmoothLaw
 from symamp.laws.law import BallGparv, Level, total
 from symamp.numbers.disks import Disks
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.systems import FLINT
 from symamp.sums.doubles_with_radii import coarse_error, coarse_moduli, coarse_sums, coarse_two_sided
-from symamp.sums.evaluator import Case, Evaluator
-from symamp.sums.kernels.floats import float_sum
-from symamp.sums.kernels.kernel import NEGLIGIBLE, Kernel, Ranges, TwoSided
+from symamp.sums.kernels.kernel import Kernel, Ranges, TwoSided
 from symamp.sums.kernels.tilted import Plan, Window
 
 # What is tuned: each is as true as the others, and these save time.
@@ -29,10 +27,6 @@ _FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
 _MANY_TERMS, _SHARE = 100, 0.01
 """From so many frequencies on sums are taken in doubles, if n errors of phi are below this part of the gap."""
-_NEGLIGIBLE = 10.0 * NEGLIGIBLE
-"""Somewhat larger than what the floats of a plan take for negligible."""
-_GAP, _MOST_FREQUENCIES = 1e-6, 20_000
-"""What the evaluator of ``sa.method_check`` aims at."""
 
 # --------------------------------- The exponentially tilted law of one G in balls: what both certified sums are made of
 
@@ -162,21 +156,14 @@ class TiltedBalls(Tilted):
         square = total([p * v * v for v, p in zip(self.g.values, self.probabilities, strict=True)])
         return (square - mean * mean).upper().max(arb(0)).sqrt()
 
-    def loss(self) -> Loss:
-        """Return what is known of |phi| at all high frequencies: nothing, for a finite law has no density."""
-        return Loss((), (), ())
-
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
         """Return a bound on |phi|^n over each block of frequencies, from its middle and the deviation."""
-        deviation, zero, loss = self.deviation(), arb(0), self.loss()
-        powers = [(1 - loss.beyond(step * first)).max(zero) ** self.n for first, _ in blocks]
-        near = [i for i, bound in enumerate(powers) if not bound < _NEGLIGIBLE]
-        for i, modulus in zip(near, self.moduli(step / 2, [sum(blocks[i]) for i in near]), strict=True):
-            first, last = blocks[i]
+        deviation, zero, powers = self.deviation(), arb(0), list[arb]()
+        for (first, last), modulus in zip(blocks, self.moduli(step / 2, [sum(x) for x in blocks]), strict=True):
             # Ends of balls: the root of one that reaches below 0 is no number.
             distance = (1 - modulus * modulus).lower().max(zero).sqrt() - deviation * step * (last - first) / 2
             distance = distance.lower().max(zero).min(arb(1))
-            powers[i] = (1 - distance * distance).upper().max(zero).sqrt() ** self.n
+            powers.append((1 - distance * distance).upper().max(zero).sqrt() ** self.n)
         return powers
 
 
@@ -248,15 +235,14 @@ class TiltedNodes(TiltedBalls):
     """
 
     nodes: Nodes
-    flat: FlatCells
     e: arb
 
     @classmethod
-    def of_nodes(cls, g: BallGparv, found: Nodes, flat: FlatCells, e: arb, n: int, tilt: float) -> Self:
-        """Tilt the law of some nodes, and of its cells, by the double ``tilt``, an exact number."""
+    def of_nodes(cls, g: BallGparv, found: Nodes, e: arb, n: int, tilt: float) -> Self:
+        """Tilt the law of some nodes by the double ``tilt``, an exact number."""
         theta = arb(tilt)
         left_out = _around(found.remainder(e, theta, arb(0)))
-        return cls(g, n, *tilted_numbers(g, n, theta, left_out), found, flat, e)
+        return cls(g, n, *tilted_numbers(g, n, theta, left_out), found, e)
 
     def mgf(self, tilt: arb) -> arb:
         """Return M(tilt) of one G."""
@@ -281,10 +267,6 @@ class TiltedNodes(TiltedBalls):
         square = total([p * (v - c) ** 2 for v, p in zip(self.g.values, self.probabilities, strict=True)])
         square += self.null * c * c
         return (square + self.nodes.remainder(self.e, self.theta, arb(0), c) / self.m).upper().sqrt()
-
-    def loss(self) -> Loss:
-        """Return what is known of |phi| at all high frequencies, from the density of G alone."""
-        return self.flat.tilted(self.theta, self.m)
 
 
 class RoughlyTiltedNodes(RoughlyTilted, TiltedNodes):
@@ -343,13 +325,3 @@ def tilted_sum(tilted: Tilted, plan: Plan, payoff: type[TwoSided] = Kernel) -> t
     upper = tilted.scale * 2 / w * above
     lower = tilted.scale * (2 / w * below - tilted.aliasing(plan.window, kernel))
     return lower.max(arb(0)), upper.max(arb(0))
-
-
-def _enclosed(case: Case) -> tuple[arb, arb] | None:
-    if not case.rough.is_positive:
-        return None
-    plan = float_sum(case.rough, case.n, _GAP, _MOST_FREQUENCIES).plan
-    return case.of_sum(*certified_sum(case.balls, case.n, plan))
-
-
-COMPACT_KERNEL = Evaluator("compact kernel", _enclosed)

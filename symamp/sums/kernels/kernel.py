@@ -154,8 +154,6 @@ Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of indices j, for frequencies j h."""
 Pairs = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 _LEAF, _NONE = 4, np.empty((0, 2), dtype=np.int64)
-NEGLIGIBLE = 1e-18
-"""Where what the density of G says of |phi|^n is below this, phi itself is not looked at."""
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import exp, factorial, inf, ldexp, log, nextafter, sqrt
 from typing import Protocol
 
 import numpy as np
 
 from symamp.laws.law import FloatGparv, Floats
-from symamp.sums.kernels.kernel import NEGLIGIBLE, Blocks, Kernel, TwoSided
+from symamp.sums.kernels.kernel import Blocks, Kernel, TwoSided
 
 # --------- The exponentially tilted law of one G in floats: cumulants and characteristic function, free of cancellation
 
@@ -242,32 +241,10 @@ class TiltedLaw(TiltedFloats):
 
     def decays(self, middle: Floats, half: Floats) -> Floats:
         """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
-        n = self.n
-        result = np.exp(-n * self.loss(middle - half))
-        near = result > NEGLIGIBLE
-        modulus, _ = self.log_phi(middle[near])
-        distance = np.sqrt(np.maximum(-np.expm1(2.0 * modulus), 0.0)) - self.deviation * half[near]
+        modulus, _ = self.log_phi(middle)
+        distance = np.sqrt(np.maximum(-np.expm1(2.0 * modulus), 0.0)) - self.deviation * half
         with np.errstate(divide="ignore"):
-            result[near] = np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2)))
-        return result
-
-    @cached_property
-    def _flat(self) -> tuple[Floats, Floats, Floats]:
-        """The widths of cells, the widest first, negative for searching, and sums of their masses and edges."""
-        cells = self.g.flat
-        if cells is None:
-            return np.empty(0), np.zeros(1), np.zeros(1)
-        with np.errstate(over="ignore"):  # a tilt that is too large for doubles
-            height = cells.density * np.exp(self.theta * cells.low - self.cumulants.k0)
-            masses, edges = (np.concatenate([[0.0], np.cumsum(x)]) for x in (height * cells.width, 2.0 * height))
-        return -cells.width, masses, edges
-
-    def loss(self, u: Floats) -> Floats:
-        """Return a number below 1 - |phi| at all frequencies from each u on; 0 where nothing is known."""
-        narrow, masses, edges = self._flat
-        used = np.searchsorted(narrow, -2.0 / u)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.fmax(masses[used] - edges[used] / u, 0.0))
+            return np.asarray(np.exp(0.5 * self.n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2))))
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
         """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
