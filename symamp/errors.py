@@ -27,7 +27,7 @@ _Made = TypeVar("_Made")
 
 
 class Problem(str):
-    """What is wrong, in words of its own; a refusal shows it as it is, followed by what to do."""
+    """A description of what is wrong; a refusal shows it as it is, followed by what to do."""
 
     __slots__ = ()
 

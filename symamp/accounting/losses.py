@@ -72,7 +72,7 @@ class FloatProduct:
 
     @staticmethod
     def of(rounds: Sequence[tuple[DominatingPair, int]]) -> FloatProduct:
-        """Return the product of pairs, each taken so many times; masses far below the smallest double are kept."""
+        """Return the product of pairs, each repeated by its count; masses far below the smallest double are kept."""
         with at_precision(64):
             infinite = [(_log(pair.infinite) if pair.infinite > 0 else -inf, count) for pair, count in rounds]
             losses = tuple((_finite(pair), count) for pair, count in rounds)
@@ -278,7 +278,7 @@ class _RoundsSide:
         return plan.window.theta if plan is not None else 1.0 / max(self._product.largest, 1e-300)
 
     def trial(self, place: float) -> Trial[tuple[Plan | None, int]]:
-        """Return what balls prove with the plan that floats have found, if floats say that it is worth it."""
+        """Return the enclosure in balls by the plan that floats found, if the estimate says that it can help."""
         miss, plan = self.outward * self._miss(place), self._at(place).plan
         bits = self.proved(place, plan) if miss <= 0.0 else None
         return Trial(None if bits is None else (plan, bits), miss)

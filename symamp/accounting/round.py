@@ -50,8 +50,8 @@ are fewer where they are less close, and then there are more levels."""
 _FEW_LEVELS = 4
 """So few are no curve."""
 _FEW_USERS = 1_000
-"""Up to so many users kernels take many frequencies, and the ends are apart by more, since data sets do not attain the
-bounds: values and curves are less close."""
+"""For at most this many users kernels need many frequencies, and data sets do not attain the bounds: the values and the
+levels of a curve are less fine."""
 USUAL_GAP, _NOISE_GAP, _WIDEST_GAP, _DEAR_GAP = 3e-4, 1e-3, 5e-3, 1e-2
 """Widths of eps that are aimed at. Usually; of noise with a density, where sums on lattices are no closer than some
 ten-thousandths of delta, and the most for few users; the most of noise; of bounds that cost a tenth of a second and
@@ -60,11 +60,11 @@ _SHARE = 4e-3
 """Of few users and of noise, where points cost much and data sets stay below the bound: so much of the difference
 between their logarithms of delta two deviations out, which is about a fiftieth of the bracket of eps."""
 _PAYS = 0.1
-"""What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
+"""A slow bound is used if it lowers log delta by this, two deviations out: about 2% of eps."""
 _SHARPER_BELOW = 12.0
-"""How much closer the lower end is taken where points of the upper one are dear. A rule of thumb."""
+"""How much finer the lower end is if points of the upper one are slow. A rule of thumb."""
 _INSIDE = 0.9
-"""How near to the largest loss data sets are compared: beyond it all are alike."""
+"""Data sets are compared up to this part of the largest loss; beyond it they are the same."""
 _TEST_BITS = 128
 """Bits of the chances of tests."""
 _LEAST_VARIATION = 1e-100
@@ -84,7 +84,7 @@ class Round:
 
     @property
     def text(self) -> str:
-        """What the round is, in words."""
+        """The round as a text."""
         raise NotImplementedError
 
     @property
@@ -191,7 +191,7 @@ class ShuffledRound(Round):
 
     @property
     def gap_below(self) -> float:
-        """The same for the lower end: points of a data set cost less than those of a dear upper end."""
+        """The same for the lower end: points of a data set take less time than those of a slow upper bound."""
         return max(USUAL_GAP, self.gap / _SHARPER_BELOW) if self._is_dear and self.top is not None else self.gap
 
     @property
@@ -204,7 +204,7 @@ class ShuffledRound(Round):
         try:
             return self._chosen[-1][0].root(self.question.n, log_delta, _search().rough)[
                 0
-            ]  # farther than that of a dear bound
+            ]  # farther than that of a slow bound
         except PrecisionError:  # a root next to the local budget, where floats see no difference
             return inf
 
@@ -240,7 +240,7 @@ class ShuffledRound(Round):
         return tuple(CurvePoint.estimated(e, part.log_estimate(level_at(e), n, settings)) for e in levels)
 
     def is_cheap(self, level: fmpq) -> bool:
-        """Return whether only a cheap bound was evaluated at a level."""
+        """Return whether only a fast bound was evaluated at a level."""
         return (level, True) in self._known and (level, False) not in self._known
 
     def evidence(self, level: fmpq, *, far: bool = False) -> tuple[Evidence, ...]:
@@ -298,7 +298,7 @@ class ShuffledRound(Round):
     def _choice(self) -> tuple[tuple[tuple[MaxOverPairs, PairBound], ...], float]:
         """The least bound two deviations out of those whose values cost little, or the one that was asked for.
 
-        Before it stands a dear one where that pays: the least of both bounds at each level is a bound. And by how much
+        A slow bound comes before it if it helps: the smaller of both bounds at each level is a bound. And by how much
         the logarithm of delta is larger there than that of the data sets that are the worst.
         """
         victims, n, settings = self.question.victims, self.question.n, _search()

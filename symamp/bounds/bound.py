@@ -30,7 +30,7 @@ COARSEST, COARSE, CLOSER = 0.5, 0.05, 0.005
 _MANY_MESSAGES = 32
 """With more messages one evaluation may take long: only the part that is left is then evaluated with care."""
 _MOST_STEPS, _INSIDE = 6, 0.999
-"""At most so many steps from worst data sets to worst data sets; how near to the last eps they go."""
+"""The most steps from one worst data set to the next, and how near to the last eps they go."""
 _GUARD = 64
 """Bits beyond the precision of an evaluation, with which its ends are taken over."""
 
@@ -373,7 +373,7 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
 
 
 def has_many_messages(table: NumericTable) -> bool:
-    """Return whether the laws of a table have so many values that one evaluation may take long."""
+    """Return whether the laws of a table have too many values for a fast evaluation."""
     return len(table.messages) > _MANY_MESSAGES
 
 
@@ -382,7 +382,7 @@ class MaxOverSearchedPairs(MaxOverPairs):
 
     @property
     def is_costly(self) -> bool:
-        """Whether the laws have so many values that one evaluation may take long."""
+        """Whether the laws have too many values for a fast evaluation."""
         return False
 
     def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[PairBound]:

@@ -41,7 +41,7 @@ size of a certificate, and the precision at which they are found."""
 _LARGEST_RATIO = 300
 """Rare larger ratios make an evaluation of the finite law take minutes."""
 _MOST_INPUTS = 4
-"""Up to so many inputs the pairs of a table are few enough for a default."""
+"""The most inputs of a table whose pairs are all tried by default."""
 
 # ------------------------------------------------ A part whose divergence lies between those of two laws with densities
 

@@ -30,11 +30,11 @@ SOURCE = "enumeration (docs/proofs/histograms.md)"
 HISTOGRAMS = "histograms"
 """The name of the evaluator."""
 _SHARE, _LEVELS = 0.15, 8
-"""All data sets may take so much of the usual work of a question, at about so many levels."""
+"""The part of the usual work of a question that all data sets may take, and the number of levels it is for."""
 _MOST_ON_REQUEST, _MOST_USERS = 50_000_000, 64
 """Terms of all divergences on request, some seconds; users in a default question."""
 _MOST_BITS = 8192
-"""Ends that are still apart with so many bits are returned as they are."""
+"""At this precision ends are returned as they are, even if they differ."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class RowsOfTable(PairBoundDefaults):
 
 @dataclass(frozen=True)
 class CountedUsers(RowsOfTable):
-    """Two neighbouring data sets, with so many of the other users at each input."""
+    """Two neighbouring data sets, given by the number of other users at each input."""
 
     counts: Counts
 
@@ -178,7 +178,7 @@ def _parts(subject: Subject) -> Iterator[FewUsers]:
 
 
 def are_few(table: FiniteMechanism, n: int, patience: float = 1.0) -> bool:
-    """Return whether all data sets of n users can be enumerated within a question of so many times the usual work."""
+    """Return whether all data sets of n users can be enumerated within a multiple of the usual work of a question."""
     if n > _MOST_USERS:
         return False
     terms, pairs = _work(table, n), _pairs(table)

@@ -53,24 +53,24 @@ _CUTS, _WORTH = 8, 0.1
 _GAINED = 0.3
 """Cells are cut again where the last time gained this part, in log delta, of what is above the aim."""
 _LEAST_USERS, _LARGEST_RATIO = 100, 1e3
-"""For fewer users the blanket is as good; larger ratios take too many messages where nobody asks for them."""
+"""For fewer users the blanket is as good; larger ratios need too many messages for the default."""
 _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
 """Smaller divergences, in logarithms, are left to other bounds: what is cut off is a double."""
 _FARTHER = 1.05
-"""A bound is at most so many times as far as where it is expected."""
+"""The bound is expected at most this factor farther out."""
 _MOST_PLACES, _MOST_PAIRS = 60, 1_500
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _WIDER = (1.0, 4.0, 16.0)
-"""How much longer cells are tried than the room says, where it asks for too many."""
+"""Factors by which cells are longer if the usual length gives too many."""
 _SETTLED = 0.95
-"""What a blanket shows to be below this part of the aim is settled."""
+"""Boxes that a blanket bounds by this part of the target need no more work."""
 _TILTS = np.geomspace(0.15, 30.0, 18)
 """Tilts of blankets, in units of a rough guess."""
 _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, -60
 """What is cut off beyond the messages has a mass of 2^-14 of delta, but for steps of 2^4; and where delta is not known
 yet."""
 _PLACES, _RANKED = 24, 80
-"""So many places of compared inputs are ranked, for the sizes of cells, by at most so many messages."""
+"""The number of places of compared inputs that are ranked for the sizes of cells, and of messages for the ranking."""
 
 
 # ---------------------------------------------------------------------------- All boxes of pairs at one level, together

@@ -46,7 +46,7 @@ _LEAST, _LONGEST = 1 / 400, 1 / 56
 _FARTHEST = -60, 100.0
 """Noise that is farther away, in units of 1/c, with a chance of 2^-60 has tails for which there would be many cells."""
 _FINE, _GROWTH = 256, (0.02, 0.05)
-"""Cells on which q is bounded: so many on the interval, how they grow beyond it, and to which part of 1/c."""
+"""Cells on which q is bounded: their number on the interval, their growth beyond it, and the part of 1/c they reach."""
 _FIRST_COST, _NO_WORSE = 1.5e-4, 0.992
 """What the first cell of other users' inputs may cost of the chi-square; how large, relatively, that of an inner input
 may become by thinning."""

@@ -119,7 +119,7 @@ class PairOfInputs(PairBoundDefaults):
     def worst_triple(self, level: Level, n: int, settings: Settings) -> Reduction:
         """Return the triple with the largest estimated divergence."""
         triples: Iterable[Reduction] = self.triples
-        if len(self.triples) > ESTIMATED:  # saddle points say which are worth a better estimate
+        if len(self.triples) > ESTIMATED:  # saddle points rank the triples for a better estimate
             scores = [approximate_log_law(quick_gparv(law, level), n) for law in self.laws]
             triples = (self.triples[i] for i in nlargest(ESTIMATED, range(len(scores)), key=scores.__getitem__))
         return max(triples, key=lambda t: t.log_estimate(level, n, settings.rough))

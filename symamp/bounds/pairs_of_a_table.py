@@ -36,9 +36,9 @@ FEW_INPUTS, FEW_ENTRIES = 6, 256
 ESTIMATED = 8
 """How many of a ranking are estimated one by one. Of 89 random tables the worst was among these for 86."""
 _MOST_ENUMERATED = 2_000_000
-"""So many histograms of few messages, times pairs of rows, are enumerated in some milliseconds."""
+"""Histograms of few messages, times pairs of rows, that are enumerated in some milliseconds."""
 _MOST_HIDING = 100
-"""Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""
+"""Up to this many inputs each is tried for the other users; of more, those with the largest chi-square."""
 _AROUND, _MOST_TILTS = 4.0, 33
 """Tilts are sought this many octaves beyond the saddle points of normal laws, half an octave apart if they are few."""
 _LEAST_SHARE = 0.1
@@ -46,7 +46,7 @@ _LEAST_SHARE = 0.1
 _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 """The gap of bounds on many pairs at once. With more terms than that, one pair by itself rules out most others."""
 _MOST, _CHUNK = 30_000_000, 500_000
-"""So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
+"""Triples (pair, x, y) that take seconds, and those that are in memory at once."""
 _NEAR, _BETWEEN, _FAR = 64, 40, 48
 """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
 _FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3

@@ -30,7 +30,7 @@ def _found() -> Mapping[str, Bound]:
 
 
 BOUNDS = _found()
-"""All bounds by name, cheap defaults first, what is no guarantee last."""
+"""All bounds by name: fast defaults first, bounds that are not proved last."""
 
 
 def named(name: object, setting: Setting) -> Bound:
@@ -45,7 +45,7 @@ def named(name: object, setting: Setting) -> Bound:
 
 
 def by_default(subject: Subject) -> tuple[Bound, ...]:
-    """Return the proved bounds of which the least is taken, cheap ones first.
+    """Return the proved bounds of which the smallest is taken, fast ones first.
 
     Raises SupportMismatchError if none applies.
     """

@@ -28,7 +28,7 @@ _STEEP = 10.0
 
 
 class CandidateBounds:
-    """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
+    """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, fast ones first."""
 
     def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
         self._analyses = by_default(subject) if method is None else (named(method, subject),)
@@ -45,12 +45,12 @@ class CandidateBounds:
 
     @property
     def first(self) -> MaxOverPairs:
-        """The cheapest bound."""
+        """The fastest bound."""
         return self._bound(self._analyses[0])
 
     @property
     def everyone(self) -> MaxOverPairs:
-        """What the cheapest bound is made of: that for a round in which everyone takes part."""
+        """The fastest bound for a round in which everyone takes part."""
         return self._analyses[0].everyone(self._subject)
 
     def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float, settings: Settings) -> bool:

@@ -31,7 +31,7 @@ class Setting(Protocol):
 
     @property
     def participation(self) -> Any:
-        """What makes of bounds for a round in which everyone takes part those for this setting, None if all do."""
+        """Who takes part, which turns bounds for a full round into bounds for this setting; None if all do."""
 
     @property
     def shuffled(self) -> str:

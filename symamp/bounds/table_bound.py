@@ -34,7 +34,7 @@ from symamp.sums.divergence import Enclosure, Settings
 Closer: TypeAlias = Callable[[PairBound, Level, int, arb, list[Pair], Limits], list[Pair]]
 """Returns those of some pairs that it does not prove to lie below a bound, given the worst part; worst first."""
 Ranking: TypeAlias = Callable[[NumericTable, Level, int, int], list[Pair]]
-"""Returns so many ordered pairs with the largest divergence, by estimates, worst first."""
+"""Returns the ordered pairs with the largest divergences by estimates, worst first, up to a number."""
 Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
 _RULING_OUT = 6

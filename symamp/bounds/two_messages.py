@@ -56,7 +56,7 @@ class FixedCounts(PairBoundDefaults):
 
     @staticmethod
     def of(triples: tuple[Reduction, ...], held: Mapping[str, int]) -> FixedCounts | None:
-        """Return the data sets with so many of the others at each of two inputs; None if these send the same."""
+        """Return the data sets with given numbers of the others at two inputs; None if these send the same."""
         most, least = FixedCounts(triples, (0, 0)).inputs
         return None if most == least else FixedCounts(triples, (held[most], held[least]))
 
@@ -186,7 +186,7 @@ class TwoMessagesPairBound(AttainedBound, PairOfInputs):
         return reports_of(self.laws)
 
     def attained(self, level: Level, n: int) -> FixedCounts:
-        """Return the worst data set that is found: so many users at the one extreme input, all others at the other."""
+        """Return the worst data set that is found: some users at one extreme input, all others at the other."""
         return FixedCounts(self.triples, worst_counts(self.reports, level, n)[0])
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:

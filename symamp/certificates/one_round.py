@@ -55,7 +55,7 @@ from symamp.verifier import MOST_PRECISION, verify
 
 FORMAT, VERSION = "symamp-certificate", 5
 
-# What is tuned of all certificates: size and time against how many answers have one. What one says is verified anyhow.
+# What is tuned: size and time against the number of answers with a certificate. The verifier checks every one.
 MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
 LEAST_BITS, _HISTOGRAM_BITS = 160, 64
@@ -64,10 +64,10 @@ FINER_GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps tried, widest first, for what has no evaluation yet, as triples that convex order or the local budget
 has settled, or none that proves the claim."""
 _MOST_LISTED, _MOST_INPUTS = 4, 64
-"""Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
+"""The most inputs of a table whose classes of pairs are all listed; beyond the second there is no certificate."""
 
 _MOST_ENTRIES = 60_000
-"""Pairs that no blanket settles, times the entries of the table: with more of them the verifier takes too long."""
+"""Pairs that no blanket bounds, times the entries of the table: with more the verifier takes too long."""
 _MOST_CORNERS = 70_000
 """Messages times boxes: with more of them, large budgets or few users, corners of other noise than Laplace noise take
 the verifier minutes, and far from the worst pair it leaves some open."""
@@ -319,7 +319,7 @@ def of_mechanism(
 
 
 def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb) -> Above:
-    """Return evaluations at ``at`` of every class of pairs, or of those of a table that no common bound settles."""
+    """Return evaluations at ``at`` of every class of pairs, or of those of a table that no common bound covers."""
     subject, n = question.subject, question.n
     evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
     method = known[0].part.method if known else None
@@ -513,7 +513,7 @@ def ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
 
 
 def _rounded(x: Dyadic, bits: int, *, up: bool) -> tuple[str, arb]:
-    """Return a positive number rounded outward to so many bits: as text, and as a ball of radius 0."""
+    """Return a positive number rounded outward to a number of bits: as text, and as a ball of radius 0."""
     assert x.exponent is not None
     mantissa, exponent = x.mantissa, x.exponent
     excess = max(mantissa.bit_length() - bits, 0)

@@ -93,7 +93,7 @@ _PATIENCE = 3
 
 
 class DataSetSearch:
-    """The lower bounds of a setting: data sets from all proposers, cheap ones first; the last winner comes first."""
+    """The lower bounds of a setting: data sets from all proposers, fast ones first, after the last winner."""
 
     def __init__(self, setting: Subject | tuple[Victims, ...]) -> None:
         self._spaces = spaces(setting)

@@ -105,7 +105,7 @@ def blanket_of(p: sp.Expr, t: sp.Expr, c: sp.Expr, pair: tuple[str, str] = ("x0"
 
 
 def listed_group(pair: tuple[str, str], laws: Mapping[str, Iterable[Component]]) -> PairGroup:
-    """Return the group of a pair that stands for all alike, with the laws of all other inputs; equal ones come once."""
+    """Return the group of a pair that stands for all equivalent ones, with the laws of all other inputs; equal ones come once."""
     held = {x: Decomposition(_collected(law), pair=pair) for x, law in laws.items()}
     first = {frozenset(law.components): x for x, law in reversed(held.items())}
     named = tuple((x, held[x]) for x in reversed(list(first.values())))
@@ -134,7 +134,7 @@ Patterns = Callable[[sp.Expr], Sequence[Pattern]]
 def groups_by_share(
     t: sp.Expr, c: sp.Expr, most: sp.Expr, patterns: Patterns, cuts: Iterable[sp.Expr] = ()
 ) -> tuple[PairGroup, ...]:
-    """Return groups for all pairs of inputs with two levels, told apart by shares p up to ``most``.
+    """Return groups for all pairs of inputs with two levels that differ on shares p up to ``most``.
 
     ``patterns`` gives at each p those that stand for all third inputs, affine in p between the ``cuts``. The pairs
     with most p come first; those of a cell of p have the patterns of both ends, those with little p a blanket, too,

@@ -15,7 +15,7 @@ from symamp.laws.law import Law
 from symamp.numbers.rationals import fmpq_of
 
 _MANY_MESSAGES = 64
-"""With more of them decompositions are told apart by their entries: no formula is made for that."""
+"""With more components decompositions are compared by their entries, without making formulas."""
 
 
 class TableDecomposition(Decomposition):

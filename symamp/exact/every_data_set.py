@@ -146,7 +146,7 @@ def work(inputs: int, messages: int, n: int) -> int:
 
 
 def _compositions(total: int, parts: int) -> Iterator[Counts]:
-    """Yield all ways to write a number as a sum of so many, in order."""
+    """Yield all ordered sums of a given length that make up a number."""
     if parts == 1:
         yield (total,)
         return

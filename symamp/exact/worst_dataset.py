@@ -140,7 +140,7 @@ class _Search:
         return tuple(self._bounds)
 
     def examine(self, counts: Counts, pairs: Sequence[tuple[int, int]]) -> None:
-        """Evaluate some pairs of inputs beside others of whom so many hold each input."""
+        """Evaluate some pairs of inputs, given how many of the others hold each input."""
         common = self._law(counts)
         for pair in pairs:
             self._consider((*pair, counts), self.laws.hockey_stick(common, self._excess_of(pair)))

@@ -111,7 +111,7 @@ class Parameter:
         return replace(self, lower=lower, upper=upper)
 
     def describe(self) -> str:
-        """Return the range in words, e.g. ``integer k >= 2``."""
+        """Return the range as a text, e.g. ``integer k >= 2``."""
         kind = "integer " if self.integer else ""
         less = "<=" if self.integer else "<"
         left = f"{self.lower} {less} " if self.lower is not None and self.upper is not None else ""

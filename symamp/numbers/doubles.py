@@ -13,7 +13,7 @@ _STEPS = 200
 _SPACING, _TERMS = 0.5, 14
 """Of a trapezoidal rule for e^(-t^2): the terms beyond are below rounding, and so is its error."""
 _LARGEST_LOG = 700.0
-"""What is larger than its exponential is not told apart."""
+"""Beyond it exponentials overflow, so that larger numbers are not distinguished."""
 
 
 def root_between(

@@ -38,7 +38,7 @@ class Work(NamedTuple):
     item: float = 0.0
 
     def of(self, items: float) -> float:
-        """Return what it takes for so many items.
+        """Return the work for a number of items.
 
         >>> Work(1000.0, 0.5).of(200)
         1100.0
@@ -148,7 +148,7 @@ class Limits:
 
 
 class _NoLimits(Limits):
-    """Those of nobody: nothing is counted."""
+    """Limits that count nothing."""
 
     def charge(self, work: float, once: Hashable = None) -> None:
         """Count nothing."""

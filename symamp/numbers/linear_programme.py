@@ -67,7 +67,7 @@ Floats = NDArray[np.float64]
 
 
 def maximum(c: Floats, A: Floats, b: Floats) -> tuple[Floats, Floats, float] | None:
-    """Return x >= 0 with A x <= b that makes c x largest, what each row is worth, and c x: in doubles, for b >= 0.
+    """Return x >= 0 with A x <= b that makes c x largest, the multiplier of each row, and c x: in doubles, for b >= 0.
 
     None where no largest one is found. SciPy's solvers take longer, and much longer to load.
 

@@ -270,7 +270,7 @@ def _constant(value: sp.Basic, argument: str, accepted: str) -> sp.Expr:
 
 
 def fits(number: Fraction | sp.Rational) -> bool:
-    """Return whether the number is within the limits that keep SymPy and printing cheap."""
+    """Return whether the number is within the limits that keep SymPy and printing fast."""
     return bool(abs(number) < 2**_INTEGER_BITS) and number.denominator.bit_length() <= _NUMBER_BITS
 
 

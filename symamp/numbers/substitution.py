@@ -1,4 +1,4 @@
-"""Numbers put into formulas: large powers stay as they are, and what SymPy makes of the rest is checked in balls."""
+"""Numbers put into formulas: large powers stay as they are, and SymPy's result for the rest is checked in balls."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class at_precision:  # noqa: N801 - stands where flint.ctx.workprec would
-    """A context in which balls have so many bits, whatever other threads of symamp do.
+    """A context in which balls have a given precision, whatever other threads of symamp do.
 
     >>> before = flint.ctx.prec
     >>> with at_precision(256):
@@ -65,7 +65,7 @@ class at_precision:  # noqa: N801 - stands where flint.ctx.workprec would
 
 @contextmanager
 def mpmath_at(bits: int) -> Iterator[None]:
-    """Let mpmath compute with so many bits; the precision of balls stays.
+    """Let mpmath compute with a given precision; the precision of balls stays.
 
     >>> with mpmath_at(200):
     ...     mpmath.mp.prec
@@ -77,7 +77,7 @@ def mpmath_at(bits: int) -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Compute, or decorate a function that computes, in surroundings that nobody has changed, one thread at a time.
+    """Compute, or decorate a function that computes, with the usual settings of NumPy, mpmath and python-flint, one thread at a time.
 
     Balls and mpmath have the precision, and NumPy the handling of errors, that they start with.
 

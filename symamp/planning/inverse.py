@@ -42,7 +42,7 @@ from symamp.sums.inversion import LARGEST_EPS
 
 
 def asked_for(asked: Iterable[tuple[str, str]]) -> str:
-    """Return what was asked in words, whole numbers with their thousands."""
+    """Return the question as a text, whole numbers with their thousands."""
     return ", ".join(f"{k} = {int(v):,}" if v.isdecimal() else f"{k} = {v}" for k, v in asked)
 
 
@@ -318,7 +318,7 @@ def least_n(
 
 class _HasRounds(Protocol):
     def rounds(self, count: int) -> Composition:
-        """Return so many rounds."""
+        """Return a number of rounds."""
 
 
 @checked_call
@@ -684,7 +684,7 @@ class _ManyRounds(_Search):
         return low if self.is_dear(low[0]) else super()._high(place, low, rising)
 
     def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
-        """Of brackets that are wide anyhow ends are less close; places are corrected by estimates as close as those."""
+        """If the bracket is wide, ends are computed less closely; places are corrected by estimates of the same accuracy."""
         high, low = super().roots(rising=rising)
         if self.least < min(high[0], low[0]) and max(high[0], low[0]) < self.most:
             apart = abs(log(high[0] / low[0])) * low[1] * -self.log_delta * _EPS_PER_LOG - _FEW_POINTS

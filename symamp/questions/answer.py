@@ -88,8 +88,8 @@ class Answer(Bracket):
     """
 
     _internal_names = (
-        "aimed asked checked evidence_above evidence_below evidence_of_digits gap_of_evidence larger narrowed "
-        "of_directions of_victims proof question worst"
+        "aimed asked checked evidence_above evidence_below evidence_of_digits gap_of_evidence has_one_end larger "
+        "narrowed of_directions of_victims proof question worst"
     )
 
     question: Question
@@ -191,7 +191,7 @@ class Answer(Bracket):
 
     @property
     def rounds(self) -> tuple[tuple[str, int], ...]:
-        """The rounds, in words, with how often each is run; empty for one round."""
+        """The rounds as texts, each with its number of repetitions; empty for one round."""
         subject = self.question.subject if self.question is not None else None
         return subject.listed if isinstance(subject, Rounds) else ()
 

@@ -35,14 +35,14 @@ from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 
 _ONE = Dyadic(1)
 
-# What is tuned: time against width. How near ends must be for no dearer bound to be tried is bounds.search.LOOSE.
+# What is tuned: time against width. bounds.search.LOOSE says how near ends must be for slower bounds to be left out.
 _BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
 """The shares of the work of a question that are spent at most when the searches for data sets, for upper bounds and
 for mixtures end, and what has to be left for more digits."""
 _USUAL_DIGITS = 4
 """Digits of epsilon that are sought where none are asked for: near what is left of delta for large eps it is flat."""
 _MOST_USERS_BEYOND_KERNELS = 1000
-"""Up to so many users sums beyond the accuracy of kernels take little time."""
+"""The most users for whom sums beyond the accuracy of kernels take little time."""
 _REFINEMENTS = 3
 """How often an epsilon is sought to a finer accuracy in delta."""
 

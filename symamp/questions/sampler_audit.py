@@ -107,7 +107,7 @@ def audit_sampler(
     rng: object = 0,
     false_alarm: Real = "1e-6",
 ) -> SamplerAudit:
-    """Compare ``sampler(values, rng)`` with the table of a mechanism, by so many reports on each of some inputs.
+    """Compare ``sampler(values, rng)`` with the table of a mechanism, by ``reports`` reports on each of some inputs.
 
     The sampler is called twice, with the inputs in random order. One that mixes users up, or that does not draw from
     the generator, is refused by ArgumentError; a correct one is refused with probability ``false_alarm`` at most.

@@ -24,7 +24,7 @@ from symamp.sums.inversion import log_of_ball, plateau
 
 Proof = TypeVar("Proof")
 
-# What is tuned: certified evaluations against how near the place is to the root. What is returned is proved anyhow.
+# What is tuned: certified evaluations against how near the place is to the root. What is returned is always proved.
 # Rules of thumb.
 _TRIALS, _HALVES = 40, 64
 """Places that are tried, and cuts of an interval: more than doubles have bits."""

@@ -155,7 +155,7 @@ def shared_sum(law: Leveled, g: FloatGparv, level: Level, n: int, settings: Sett
     if n == 1 or not g.is_positive or g.exponent != 0:
         return None
     mantissa, exponent = frexp(_near_double(level))
-    # Where a search is dear and its plan may miss the gap, it is made next to where it is needed.
+    # If a search is slow and its plan may miss the gap, it is made next to where it is needed.
     wanted = _NEIGHBOURS if len(g.values) <= _FEW_VALUES else _NEIGHBOURS[-1:]
     for parts in wanted if mantissa else ():
         shared = _shared_kernel(settings.limits, law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)

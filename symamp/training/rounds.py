@@ -267,7 +267,7 @@ class Allocation(OneEpoch):
         return f"1 of {self.steps:,} steps, {self.step!r}, {self.direction}"
 
     def reversed(self) -> Allocation:
-        """Return the other direction; by replacement the worlds are alike."""
+        """Return the other direction; with replacement both directions are equal."""
         return replace(self, direction=_other(self.direction), swapped=not self.swapped)
 
     @cached_property
@@ -543,7 +543,7 @@ class NormalRound(OneEpoch):
         return _closed_form(log_least)
 
     def reversed(self) -> NormalRound:
-        """Return the other direction, which is alike."""
+        """Return the other direction, which is equal."""
         return replace(self, direction=_other(self.direction))
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:

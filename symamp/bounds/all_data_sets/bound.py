@@ -22,9 +22,9 @@ from symamp.sums.all_data_sets.search import Others
 from symamp.sums.divergence import Settings
 
 _MOST_INPUTS, _MOST_LISTED = 64, 33
-"""Up to so many inputs of a table a usual question takes seconds; the latter where they are listed for this bound."""
+"""The most inputs of a table for which a usual question takes seconds; the second if they are listed for this bound."""
 _MOST_MESSAGES, _MOST_ENTRIES = 1000, 64**3
-"""Up to so many messages one evaluation takes seconds; and a usual question up to so many of all pairs that differ."""
+"""The most messages for which one evaluation takes seconds, and the most of all different pairs for a question."""
 _COMPOSED = 2.0
 """A combination of others takes more than the usual work."""
 _FEWEST = 8.0

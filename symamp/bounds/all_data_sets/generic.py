@@ -39,7 +39,7 @@ Vertex = tuple[sp.Expr, sp.Expr, sp.Expr, sp.Expr]
 
 @dataclass(frozen=True)
 class PatternCell(AllDataSetsPairBound):
-    """All randomizers of messages of two levels whose pair of inputs is told apart by masses p of one cell.
+    """All randomizers of messages of two levels whose pair of inputs differs on masses p of one cell.
 
     ``triples`` are the largest laws at each end: every law that another input may have is below a mixture of theirs in
     convex order. ``shares`` are the ends, parts of the way from 1/(t + 2) to 1/(t + 1); below 0 of that from 1/(t + 2)

@@ -33,9 +33,9 @@ _SHARP, _MISSED = 0.01, 1.0
 """The envelope is not below the largest divergence of a constant data set: it is not tried so near to that. Parameters
 whose bound is so far above its estimate are not asked again."""
 _OWN = 3
-"""After so many searches parameters of one pair are not likely to suit another."""
+"""After this many searches the parameters of one pair rarely suit another."""
 _ALIKE = 1e-3
-"""Levels so near to each other have one ranking of the pairs."""
+"""Levels within this relative distance share one ranking of the pairs."""
 
 
 @dataclass(frozen=True)
