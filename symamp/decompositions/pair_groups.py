@@ -105,7 +105,7 @@ def blanket_of(p: sp.Expr, t: sp.Expr, c: sp.Expr, pair: tuple[str, str] = ("x0"
 
 
 def listed_group(pair: tuple[str, str], laws: Mapping[str, Iterable[Component]]) -> PairGroup:
-    """Return the group of a pair that stands for all equivalent ones, with the laws of all other inputs; equal ones come once."""
+    """Return the group of a representative pair, with the laws of all other inputs, each once."""
     held = {x: Decomposition(_collected(law), pair=pair) for x, law in laws.items()}
     first = {frozenset(law.components): x for x, law in reversed(held.items())}
     named = tuple((x, held[x]) for x in reversed(list(first.values())))

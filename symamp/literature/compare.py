@@ -66,7 +66,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict on the row: "undefined here", "refuted at this point", "outside its conditions", or its status."""
+        """The verdict of the row: "undefined here", "refuted at this point", "outside its conditions", or status."""
         if self.value is None:
             return _UNDEFINED
         return _REFUTED if self.refuted_here else self.proof_status if self.applies else _UNMET

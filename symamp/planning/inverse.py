@@ -684,7 +684,7 @@ class _ManyRounds(_Search):
         return low if self.is_dear(low[0]) else super()._high(place, low, rising)
 
     def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
-        """If the bracket is wide, ends are computed less closely; places are corrected by estimates of the same accuracy."""
+        """If the bracket is wide, ends and the estimates that correct places are less accurate."""
         high, low = super().roots(rising=rising)
         if self.least < min(high[0], low[0]) and max(high[0], low[0]) < self.most:
             apart = abs(log(high[0] / low[0])) * low[1] * -self.log_delta * _EPS_PER_LOG - _FEW_POINTS

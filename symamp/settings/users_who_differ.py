@@ -355,7 +355,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Column:
-    """A class of equivalent messages of one mechanism: their number, and the probability of each on x0, on x1 and on further inputs.
+    """A class of equivalent messages: their number, and the probability of each on x0, x1 and further inputs.
 
     ``sums`` are the probabilities of all of them together on the inputs that the others may hold in a data set.
     """

@@ -140,7 +140,7 @@ def _joined(c: Component, d: Component) -> Component:
 
 
 class Column(NamedTuple):
-    """A class of equivalent messages: their number, their probability on the listed inputs, and the least on any input."""
+    """Equivalent messages: their number, their probability on the listed inputs, and the least on any input."""
 
     size: Number
     on: list[Number]
@@ -148,7 +148,7 @@ class Column(NamedTuple):
 
 
 class View:
-    """A class of equivalent messages: the texts of their number, of the probabilities on some inputs and on the rest."""
+    """Equivalent messages: the texts of their number, of the probabilities on some inputs and on the rest."""
 
     def __init__(self, check: Check, inputs: list[int], columns: list[tuple[str, list[str], list[list[str]]]]) -> None:
         self.check, self.inputs, self.texts = check, inputs, columns
