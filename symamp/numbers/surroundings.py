@@ -77,7 +77,7 @@ def mpmath_at(bits: int) -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Compute, or decorate a function that computes, with the usual settings of numerical libraries, one thread at a time.
+    """Compute, or decorate a function, with the usual settings of numerical libraries, one thread at a time.
 
     Balls and mpmath have the precision, and NumPy the handling of errors, that they start with.
 
