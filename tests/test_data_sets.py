@@ -87,7 +87,7 @@ def test_no_proposal_raises_the_lower_end_above_the_truth(seed, proposing):
     rng = Random(seed)
     rows, n = drawn(rng, 3, rng.choice([2, 3])), rng.choice([2, 3, 4])
     every = [(x, y) for x in ("x0", "x1", "x2") for y in ("x0", "x1", "x2")]
-    proposing(lambda space, level, n, best: (space.held(p, xy, n) for p in space.pairs for xy in every))
+    proposing(lambda space, level, n: (space.held(p, xy, n) for p in space.pairs for xy in every))
     truth = max(
         true_divergence(rows, [a, *others], [b, *others], Fraction(3, 2))
         for a, b in permutations(range(3), 2)
@@ -101,8 +101,8 @@ def test_no_proposal_raises_the_lower_end_above_the_truth(seed, proposing):
 def test_many_rounds_take_no_data_sets_in_which_inputs_are_drawn(proposing):
     table, half = mechanism(THREE), Rational(1, 2)
     before = DataSetSearch(table).repeatable(Level.of_float(0.1), 50, Settings())
-    proposing(lambda space, level, n, best: (space.drawn(p, (("x0", half), ("x2", half))) for p in space.pairs))
-    proposing(lambda space, level, n, best: (space.held(p, ("x0", "x2"), n) for p in space.pairs))
+    proposing(lambda space, level, n: (space.drawn(p, (("x0", half), ("x2", half))) for p in space.pairs))
+    proposing(lambda space, level, n: (space.held(p, ("x0", "x2"), n) for p in space.pairs))
     found = DataSetSearch(table).repeatable(Level.of_float(0.1), 50, Settings())
     assert found == before
     assert len(found.dataset) == 1
@@ -111,7 +111,7 @@ def test_many_rounds_take_no_data_sets_in_which_inputs_are_drawn(proposing):
 def test_what_a_setting_cannot_evaluate_is_left_out(proposing):
     asked = []
 
-    def propose(space, level, n, best):
+    def propose(space, level, n):
         asked.append(type(space).__name__)
         yield from (space.held(p, space.others(p), n) for p in space.pairs)
 

@@ -28,10 +28,8 @@ from symamp.bounds.pairs_of_a_table import (
 )
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.table_bound import MaxOverRows
-from symamp.data_sets.mixtures import ascent
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.pairs import distinct_pairs, pair_classes
-from symamp.decompositions.table_decomposition import orbit_table
 from symamp.decompositions.to_law import law_of, level_of
 from symamp.laws.law import Level, float_gparv
 from symamp.numbers.limits import NO_LIMITS
@@ -265,28 +263,6 @@ def test_the_bracket_contains_the_worst_of_all_data_sets(seed):
     answer = sa.delta(mechanism, n=n, eps=f"log({E})", method="blanket")
     assert answer.lower <= truth.upper
     assert answer.upper >= truth.lower
-
-
-def test_an_ascent_stays_at_the_best_input():
-    table = geometric(8).numeric
-    weights = ascent(table.floats, (0, 7), 0.02, 10**4, 3)
-    assert weights[3] + weights[4] > 0.99
-    assert weights.sum() == pytest.approx(1.0)
-
-
-def test_a_family_is_seen_as_a_table():
-    family = sa.LocalHashing(l=2, D=100, eps0=4)
-    table = orbit_table(family, ("x0", "x1"))
-    assert np.allclose(table.floats.sum(axis=1), 1.0)
-    others = ((table.inputs[2], sp.Integer(1)),)
-    expected = law_of(family.dataset("x0", "x1", dict(others)), True)
-    with flint.ctx.workprec(128):
-        found = table.dataset_law((0, 1), ((2, fmpq(1)),))
-        sums = [
-            sum(float(a.mass()) * (float(a.ratio0()) - float(a.ratio1())) ** 2 for a in x.atoms)
-            for x in (found, expected)
-        ]
-    assert sums[0] == pytest.approx(sums[1], rel=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------------- own laws

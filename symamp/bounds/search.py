@@ -16,7 +16,7 @@ from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
 
 LOOSE = 1e-3
-"""Relative distance of the bounds from which on more is tried: costlier bounds above, mixtures of inputs below."""
+"""Relative distance of the bounds from which on costlier bounds are tried."""
 
 Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
 """An estimate of a bound at a question, the bound, and its part with the largest value."""

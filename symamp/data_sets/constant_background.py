@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from symamp.bounds.bound import DataSetBound
 from symamp.bounds.pairs_of_a_table import ESTIMATED, has_many_inputs, is_small, most_revealing, worst_triples
 from symamp.data_sets.proposer import DataSpace, Pair, Proposals, Proposer
 from symamp.laws.law import Level
@@ -13,7 +12,7 @@ _RANKED, _MOST_APART = 16, 0.1
 """How many of them say which x* are tried again at levels that differ by no more than this part."""
 
 
-def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound | None) -> Proposals:
+def _propose(space: DataSpace, level: Level | None, n: int) -> Proposals:
     return (space.constant(pair, other) for pair, other in _chosen(space, level, n))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symamp.bounds.bound import DataSetBound
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import DATA_SETS, Reduction
 from symamp.data_sets.mechanisms import MechanismSpace
@@ -13,7 +12,7 @@ from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 
 
-def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound | None) -> Proposals:
+def _propose(space: DataSpace, level: Level | None, n: int) -> Proposals:
     assert isinstance(space, MechanismSpace)
     for group in groups_of(space.mechanism) or ():
         for x, law in group.held:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 from symamp.bounds.bound import DataSetBound
 from symamp.data_sets.densities import SmoothDataSet
@@ -31,8 +31,3 @@ class SeenSpace(DataSpace):
                 return ()
             part = part.in_cells(level, n)
         return cast(Iterable[DataSetBound], self._participation.of(part))
-
-    def base(self, part: Any) -> DataSetBound:
-        """Return the triple behind a part."""
-        found: DataSetBound = part.taking.base
-        return found

@@ -51,10 +51,6 @@ class DataSpace:
         """Return what data sets that are proposed are in this setting."""
         return (part,)
 
-    def base(self, part: DataSetBound) -> DataSetBound:
-        """Return what was proposed, of what it is in this setting."""
-        return part
-
     def held(self, pair: Pair, inputs: Sequence[str], n: int) -> DataSetBound | None:
         """Return the divergence where the n - 1 other users hold these inputs in turn, again and again.
 
@@ -87,23 +83,21 @@ def in_turn(inputs: Sequence[str], users: int) -> dict[str, int]:
     return {x: count for x, count in counts.items() if count} or {inputs[0]: 0}
 
 
-Propose: TypeAlias = Callable[[DataSpace, Level | None, int, DataSetBound | None], Proposals]
+Propose: TypeAlias = Callable[[DataSpace, Level | None, int], Proposals]
 
 
 @dataclass(frozen=True)
 class Proposer:
     """A way to propose data sets, found by its folder and asked for every lower end.
 
-    ``propose`` is given the space of data sets, the level (None: for every eps, however large), the number of users and
-    the best data set so far. Any data set is a true lower bound, so a poor proposal costs time only. What ``refines``
-    is asked only where the upper bound is not reached, for the pair of the best data set.
+    ``propose`` is given the space of data sets, the level (None: for every eps, however large) and the number of users.
+    Any data set is a true lower bound, so a poor proposal costs time only.
 
     >>> from symamp.data_sets.search import PROPOSERS
     >>> [p.name for p in PROPOSERS]
-    ['constant_background', 'declared_inputs', 'mixtures']
+    ['constant_background', 'declared_inputs']
     """
 
     name: str
     propose: Propose = field(repr=False)
     applies: Callable[[DataSpace], bool] = field(repr=False, default=lambda space: True)
-    refines: bool = False

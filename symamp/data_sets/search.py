@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from math import inf
@@ -21,7 +20,6 @@ from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
 from symamp.data_sets.participation import SeenSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums, spaces_of_victims
-from symamp.errors import UndecidedOrderError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.participation import Repeatable
@@ -33,11 +31,11 @@ def _found() -> tuple[Proposer, ...]:
     names = [m.name for m in iter_modules(data_sets.__path__) if m.name != "search"]
     values = [v for name in names for v in vars(import_module(f"{data_sets.__name__}.{name}")).values()]
     found = {p.name: p for p in values if isinstance(p, Proposer)}
-    return tuple(sorted(found.values(), key=lambda p: (p.refines, p.name)))
+    return tuple(sorted(found.values(), key=lambda p: p.name))
 
 
 PROPOSERS = _found()
-"""All ways to propose data sets, those that refine last: whatever the files of this folder define."""
+"""All ways to propose data sets: whatever the files of this folder define."""
 
 
 def spaces(subject: Subject | tuple[Victims, ...]) -> tuple[DataSpace, ...]:
@@ -71,25 +69,19 @@ class _Proposed(MaxOverSearchedPairs):
     def proposed(self, level: Level | None, n: int, settings: Settings) -> Sequence[DataSetBound]:
         """Return a few data sets for each space."""
         settings.limits.charge(sum(work_of_triples(s.table) for s in self.spaces if s.table is not None))
-        return list(_asked(self.spaces, level, n, None))
-
-
-def _asked(
-    spaces: Iterable[DataSpace], level: Level | None, n: int, best: DataSetBound | None
-) -> Iterator[DataSetBound]:
-    """Yield what is proposed, with a best data set what may be worse than it."""
-    for space in spaces:
-        for proposer in PROPOSERS:
-            if proposer.refines == (best is not None) and proposer.applies(space.proposed):
-                found = proposer.propose(space.proposed, level, n, None if best is None else space.base(best))
-                yield from (seen for part in found if part is not None for seen in space.seen(part, level, n))
+        return [
+            seen
+            for space in self.spaces
+            for proposer in PROPOSERS
+            if proposer.applies(space.proposed)
+            for part in proposer.propose(space.proposed, level, n)
+            if part is not None
+            for seen in space.seen(part, level, n)
+        ]
 
 
 Repeated = Repeatable | DataOfPositions | StepSums
 """Data sets that may be the same in many rounds, those of users who differ among them."""
-
-_PATIENCE = 3
-"""How often refinements are tried by one search before it does without."""
 
 
 class DataSetSearch:
@@ -98,7 +90,6 @@ class DataSetSearch:
     def __init__(self, setting: Subject | tuple[Victims, ...]) -> None:
         self._spaces = spaces(setting)
         self._simple = _Proposed(self._spaces)
-        self._without_gain = 0
         self._winner: PairBound | None = None
         self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}
 
@@ -110,38 +101,9 @@ class DataSetSearch:
         self._winner = found[1]
         return _data_set(found)
 
-    def largest_mixed_root(
-        self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
-    ) -> tuple[float, DataSetBound]:
-        """Return (eps, data set) with the largest estimated eps among the best one and what refines it."""
-        if not 0.0 < root < inf or self._without_gain >= _PATIENCE or settings.limits.is_spent():
-            return root, best
-        return self._remembered(best, self._refined(Level.of_float(root), n, best).root(n, log_delta, settings, root))
-
     def largest_value(self, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
         return _largest(self._simple, level, n, settings)
-
-    def largest_mixed_value(
-        self, level: Level, n: int, settings: Settings, best: DataSetBound
-    ) -> tuple[float, DataSetBound]:
-        """Return (log divergence, data set) with the largest estimate among the best one and what refines it."""
-        if self._without_gain >= _PATIENCE or settings.limits.is_spent():
-            return _largest(MaxOverPairs((best,)), level, n, settings)
-        return self._remembered(best, _largest(self._refined(level, n, best), level, n, settings))
-
-    def _refined(self, level: Level, n: int, best: DataSetBound) -> MaxOverPairs:
-        parts: list[PairBound] = [best]
-        for space in self._spaces:
-            if best.data_sets is None or best.data_sets.member in ("", space.member):
-                with suppress(UndecidedOrderError):  # entries too close to be ordered: the search goes without
-                    parts += _asked([space], level, n, best)
-        return MaxOverPairs.of(parts)
-
-    def _remembered(self, best: DataSetBound, found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
-        """Remember whether a refinement has won: where several have not, further questions go without them."""
-        self._without_gain = 0 if found[1] is not best else self._without_gain + 1
-        return _data_set(found)
 
     def repeatable(self, level: Level, n: int, settings: Settings) -> Repeated | None:
         """Return the worst data sets that may be the same in many rounds, None if there are none.

@@ -10,9 +10,7 @@ import sympy as sp
 
 from symamp.decompositions.decomposition import Component, Decomposition, merged
 from symamp.decompositions.numeric_table import NumericTable, Share, expression
-from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.laws.law import Law
-from symamp.numbers.rationals import fmpq_of
 
 _MANY_MESSAGES = 64
 """With more components decompositions are compared by their entries, without making formulas."""
@@ -89,21 +87,3 @@ class TableDecomposition(Decomposition):
 def table_blanket(table: NumericTable, rows: tuple[int, int]) -> TableDecomposition:
     """Return the optimal decomposition of an ordered pair of rows, the same object each time."""
     return TableDecomposition(table, rows)
-
-
-@lru_cache(maxsize=256)
-def orbit_table(mechanism: LocalRandomizer, pair: tuple[str, str]) -> NumericTable:
-    """Return the probabilities of the orbits for the pair and its further inputs, one row each.
-
-    Parameters must be numbers. The triple of a data set over these inputs is that of these rows, since on an orbit all
-    ratios are constant; the blanket is not the minimum of the rows, as other inputs count there.
-
-    >>> import symamp as sa
-    >>> orbit_table(sa.RandomizedResponse(k=100, eps0="log(3)"), ("x0", "x1")).floats.shape
-    (4, 5)
-    """
-    inputs = (*pair, *mechanism.further_inputs(pair))
-    orbits = mechanism.orbits(inputs)
-    rows = [[orbit.mass(i) for orbit in orbits] for i in range(len(inputs))]
-    exact = [[fmpq_of(e) if e.is_Rational else e for e in row] for row in rows]
-    return NumericTable(inputs, [orbit.label for orbit in orbits], exact)

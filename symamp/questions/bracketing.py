@@ -36,9 +36,9 @@ from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 _ONE = Dyadic(1)
 
 # What is tuned: time against width. bounds.search.LOOSE says how near ends must be for slower bounds to be left out.
-_BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
-"""The shares of the work of a question that are spent at most when the searches for data sets, for upper bounds and
-for mixtures end, and what has to be left for more digits."""
+_BELOW, _ABOVE, _AGAIN = 0.4, 0.8, 0.5
+"""The shares of the work of a question that are spent at most when the searches for data sets and for upper bounds end,
+and what has to be left for more digits."""
 _USUAL_DIGITS = 4
 """Digits of epsilon that are sought where none are asked for: near what is left of delta for large eps it is flat."""
 _MOST_USERS_BEYOND_KERNELS = 1000
@@ -87,9 +87,6 @@ class Bracketing:
         level = level_of(sp.Integer(int(LARGEST_EPS))) if beyond else query.level
         low_value, best = self._below.largest_value(level, self.n, settings.until(_BELOW))
         tried = self._ladder.values(level, self.n, settings.until(_ABOVE), low_value, query.digits is not None)
-        value, _, worst = tried[0]
-        if low_value < value - LOOSE:
-            low_value, best = self._below.largest_mixed_value(level, self.n, settings.until(_MIXED), best)
         worst = attained_first(tried, LOOSE)[2]  # at eps = 0 bounds tie
         _, attained = self._below.attained_value(level, self.n, settings, worst, best, low_value)
         above = self._values_above(level, settings, tried)
@@ -146,8 +143,6 @@ class Bracketing:
             low, best = self._below.largest_root(n, log_delta, settings.until(_BELOW), start)
         tried = self._ladder.roots(n, log_delta, settings.until(_ABOVE), low, asked.digits is not None, best)
         guess, _, worst = tried[0]
-        if low < (1.0 - LOOSE) * guess:
-            low, best = self._below.largest_mixed_root(n, log_delta, settings.until(_MIXED), best, low)
         root, _, shown = attained_first(tried, LOOSE * guess if guess < inf else 0.0)
         low, attained = self._below.attained_root(n, log_delta, settings, shown, root, best, low)
         upper, above = self._epsilon_above(query, tried)
