@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from math import exp, expm1, fsum, inf, log, log1p, sqrt
@@ -16,6 +17,7 @@ from symamp.accounting.curves import DominatingPair
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, total
 from symamp.numbers.doubles import log_ndtr, root_between
+from symamp.numbers.rationals import log_ball
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query
@@ -102,8 +104,7 @@ def _finite(pair: DominatingPair) -> FloatGparv:
 
 
 def _log(x: flint.fmpq) -> float:
-    ball = arb(x)
-    return float((ball - 1).log1p() if abs(ball - 1) < 0.5 else ball.log())
+    return float(log_ball(x))
 
 
 def _log_rest(x: float) -> float:
@@ -160,7 +161,7 @@ def enclose_divergence(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb
     """
     bits = _BITS
     while bits <= _MOST_BITS:
-        with at_precision(bits):
+        with at_precision(bits), suppress(PrecisionError):  # of values too large for these bits
             lower, upper = _enclosed(rounds, eps, plan)
             if bits > _BITS and not (lower.is_finite() and upper.is_finite()):
                 return arb(0), arb(1), bits  # more bits do not tell more of what overflows
@@ -190,7 +191,7 @@ def _largest_losses(rounds: Rounds, eps: arb) -> tuple[arb, arb]:
     """
     if not all(pair.atoms for pair, _ in rounds):
         return arb(0), arb(0)
-    losses = [[(arb(e - 1).log1p(), arb(p)) for e, p in pair.atoms] for pair, _ in rounds]
+    losses = [[(log_ball(e), arb(p)) for e, p in pair.atoms] for pair, _ in rounds]
     room = total([count * found[-1][0] for found, (_, count) in zip(losses, rounds, strict=True)]) - eps
     excess = -(-room).expm1().min(arb(0))
     lower = upper = excess
@@ -211,7 +212,7 @@ def _some_infinite(rounds: Rounds) -> arb:
 
 def _losses(pair: DominatingPair) -> BallGparv:
     """Return the finite losses with their masses, which are not those of a whole law."""
-    losses = tuple(arb(e - 1).log1p() for e, _ in pair.atoms)
+    losses = tuple(log_ball(e) for e, _ in pair.atoms)
     return BallGparv(losses, tuple(arb(p) for _, p in pair.atoms), arb(0), arb(0))
 
 

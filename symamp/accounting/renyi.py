@@ -18,7 +18,7 @@ from symamp.errors import ArgumentError, ContradictionError
 from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.optional import minimize_scalar
-from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.rationals import fmpq_of, log_ball
 from symamp.numbers.reading import Real, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import Interval, ManyEnds
@@ -161,5 +161,5 @@ def _bracket(rounds: RoundPairs, order: fmpq, gap: float | None, effort: str) ->
 def _divergence(pair: DominatingPair, order: fmpq) -> arb:
     """Return a ball around the Renyi divergence of a pair without infinite ratios."""
     power = arb(order - 1)
-    excess = total([arb(p) * (power * arb(e - 1).log1p()).expm1() for e, p in pair.atoms])
+    excess = total([arb(p) * (power * log_ball(e)).expm1() for e, p in pair.atoms])
     return (excess + arb(sum((p for _, p in pair.atoms), fmpq(-1)))).log1p() / power

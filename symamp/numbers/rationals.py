@@ -24,6 +24,15 @@ def ball_of(number: flint.fmpq) -> flint.arb:
         return flint.arb(number)
 
 
+def log_ball(number: flint.fmpq) -> flint.arb:
+    """Return a ball around the logarithm, with all digits near 1, and where the number is very small.
+
+    >>> log_ball(flint.fmpq(1, 2**400))
+    [-277.258872223978 +/- ...]
+    """
+    return flint.arb(number - 1).log1p() if 2 * abs(number - 1) < 1 else flint.arb(number).log()
+
+
 def rational_of(number: Fraction | flint.fmpq) -> sp.Rational:
     """Return a rational number as SymPy's."""
     return sp.Rational(int(number.numerator), int(number.denominator))

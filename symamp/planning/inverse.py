@@ -4,38 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
-from math import asinh, ceil, exp, floor, inf, isfinite, log, sinh, sqrt
+from math import inf
 from os import PathLike
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import sympy as sp
-from flint import fmpq
 
 from symamp.accounting.composition import Composition
 from symamp.accounting.coordinates import COORDINATES, MESSAGES, CoordinateSums, coordinate_sums, is_by_coordinates
-from symamp.accounting.losses import gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.privacy_profile import Profile
-from symamp.bounds.registry import by_default
-from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
-from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError, Problem, checked_call, shown
 from symamp.formulas.order import sign
-from symamp.numbers.doubles import root_between
 from symamp.numbers.dyadic import Dyadic, decimal_end
-from symamp.numbers.limits import Limits
 from symamp.numbers.reading import LARGEST_N, Count, Real, exact_number, users
 from symamp.numbers.surroundings import undisturbed
+from symamp.planning.search import Goal, ManyRounds, OneRound, Range, Search, UsersWhoDiffer
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
-from symamp.questions.solve import WORTH, Trial, log_miss, step_out
 from symamp.settings.participation import Participation, checked_participation
-from symamp.settings.question import Query, Question, checked_subject
+from symamp.settings.question import Question, checked_subject
 from symamp.settings.users_who_differ import HeterogeneousUsers
-from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
 
 # --- The answer to a question asked backwards: a bracket of eps0, n or rounds, with the two answers that prove its ends
@@ -132,36 +123,8 @@ class Inverse(TwoEnds):
 
 # ----- The questions asked backwards: how large a local budget, how few users, how many rounds, for a central guarantee
 
-# What is tuned: evaluations against how near the place is to the root. It is proved by questions/solve.py. Rules of
-# thumb.
-_LEAST_EPS0, _FIRST_USERS = 1e-9, 1e6
-"""The least local budget that is tried, and how many users a search begins with: few take longer to evaluate."""
-_ROUGH_ACCURACY, _ACCURACY = 1e-4, 1e-7
-"""How near a root is sought, relatively: of bounds that take long or show only where to begin, and of the others."""
-_STEPS, _FLAT, _JUMP, _FIRST_STEP = 12, 0.1, 2.0, 0.1
-"""Secant steps before the root is bracketed instead, as it is where a slope is below that part of what was expected, or
-a step ends so many times as far on the other side; and the first step of that in the logarithm."""
-_LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
-"""What keeps numbers finite: the least share of log delta that a value has, the least logarithm of a value, and the
-largest of a quotient of places."""
-_FIRST_SHIFT = 1e-6
-"""How far from the root the first proof is tried, relatively, where estimates are close."""
-_ROUNDS_GAP, _DEAR_ROUNDS_GAP, _BESIDE_DEAR = 1e-3, 3e-2, 4e-3
-"""The least width of eps for many rounds; what is taken where points cost much, and for the other end there."""
-_FEW_POINTS, _WIDEST_GAP, _SHARE_OF_BRACKET, _EPS_PER_LOG = 3e-2, 2e-2, 0.1, 0.05
-"""The width of eps at which estimates of many rounds aim, and the largest of ends; the share of a bracket that is left
-to points; and how much of eps, relatively, makes one in the logarithm of delta, about."""
-_NEAR, _FAR, _DELTA_GAP = 2e-3, 3e-2, 1e-3
-"""How near a place is that is corrected, relatively, and how far at most it is then moved; and the least width of delta
-that sums over frequencies aim at."""
-_CUTS, _NEAR_ENOUGH = 3, 2e-2
-"""Places tried between one that is proved and one that is not, unless these are so near, relatively."""
-_CLOSE = 1e-2
-"""Places so near, relatively, show rounding in place of a slope."""
-_DEAR_ERROR = 0.05
-"""How far beyond what is missed, in the logarithm of delta, steps go where a trial takes long."""
-_ROOM = 1e-2
-"""How far from the root ends that are known by certified sums alone are tried first, in the logarithm of delta."""
+_LEAST_EPS0 = 1e-9
+"""The least local budget that is tried."""
 _FEWER_USERS = "the report of one more user can be added to the shuffled reports without knowing whose they are"
 _FEWER_DRAWN = "at the same rate more users who are drawn hide the same reports"
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
@@ -206,7 +169,7 @@ def largest_eps0(
     >>> 6.48 < month.lower < month.upper < 6.5
     True
     """
-    at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
+    goal = Goal.of(eps, delta, effort)
     fixed = Fixed.of(method, participation, rounds, sampled_from, view)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
@@ -224,24 +187,15 @@ def largest_eps0(
     # A default report has the same law for all eps0.
     taking = fixed.participation
     reason = None if taking is not None and taking.default is not None else family.degradation()
-    floor_ = _private_unshuffled(subject, at.given / fixed.rounds)
+    floor_ = _private_unshuffled(subject, goal.at.given / fixed.rounds)
     most = _largest_evaluated(family)
-    ends = max(floor_, _LEAST_EPS0), most
     if floor_ >= most:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS * fixed.rounds:g}")
-    search: _Search
-    if fixed.is_one_round and isinstance(family, HeterogeneousUsers):
-        search = _UsersWhoDiffer(subject, at, goal, ends, False)
-    elif fixed.is_one_round:
-        search = _OneRound(subject, lambda _: count, at, goal, method, ends, False)
-    else:
-        search = _ManyRounds(lambda x: fixed.whole(subject(x), count), at, goal, ends, False)
-    high, low = search.roots(rising=True)
-    private = _proved(_Private(search, high, -1), floor_ or None)
-    violated = _proved(_Violated(search, low, +1))
+    numbers = Range(max(floor_, _LEAST_EPS0), most, rising=True, whole=False)
+    private, violated = fixed.search(goal, numbers, subject, lambda _: count).proofs(floor_ or None)
     lower, safe = (floor_, None) if private is None else (private.x, private.answer)
     upper, unsafe = (inf, None) if violated is None else (violated.x, violated.answer)
-    asked = (*_users(n), *_goal(at, goal), *fixed.shown)
+    asked = (*_users(n), *goal.shown, *fixed.shown)
     return Inverse("eps0", _named(family, taking), asked, lower, upper, safe, unsafe, reason)
 
 
@@ -280,7 +234,7 @@ def least_n(
     >>> 14_000 < daily.lower < daily.upper < 14_500
     True
     """
-    at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
+    goal = Goal.of(eps, delta, effort)
     fixed = Fixed.of(method, participation, rounds, None, view, rate)
     taking = fixed.participation
     if taking is not None and isinstance(taking.batches, int | tuple):
@@ -288,7 +242,6 @@ def least_n(
     # All colluders are known: what is sought is the number of the others.
     whole: Callable[[int], int] = (lambda m: m) if taking is None else taking.total
     largest = float(LARGEST_N // (fixed.per_user or 1))
-    search: _Search
     if isinstance(mechanism, HeterogeneousUsers):
         each = fixed.count(None, mechanism)
         crowd = mechanism.seen(taking)
@@ -297,20 +250,13 @@ def least_n(
     else:
         one = Question.of(mechanism, whole(1), method, participation=participation).subject
         subject = lambda _: one  # noqa: E731
-    if not fixed.is_one_round:
-        search = _ManyRounds(lambda x: fixed.whole(subject(x), round(x)), at, goal, (1.0, largest), True)
-    elif isinstance(mechanism, HeterogeneousUsers):
-        search = _UsersWhoDiffer(subject, at, goal, (1.0, largest), True)
-    else:
-        search = _OneRound(subject, round, at, goal, method, (1.0, largest), True)
-    asked, named = (*_goal(at, goal), *fixed.shown), _named(mechanism, taking)
+    search = fixed.search(goal, Range(1.0, largest, rising=False, whole=True), subject, round)
+    asked, named = (*goal.shown, *fixed.shown), _named(mechanism, taking)
     reason = _FEWER_USERS if fixed.per_user is None else _FEWER_DRAWN
-    found = search.answer(1.0, True)
-    if found.most.at_most(goal.given):
-        return Inverse("n", named, asked, whole(1), whole(1), found, None, reason)
-    high, low = search.roots(rising=False)
-    private = _proved(_Private(search, high, +1, ceil))
-    violated = _proved(_Violated(search, low, -1, floor))
+    alone = search.answer(1.0, True)
+    if goal.is_met(alone):
+        return Inverse("n", named, asked, whole(1), whole(1), alone, None, reason)
+    private, violated = search.proofs()
     upper, safe = (inf, None) if private is None else (whole(round(private.x)), private.answer)
     lower, unsafe = (whole(1), None) if violated is None else (whole(round(violated.x)) + 1, violated.answer)
     return Inverse("n", named, asked, lower, upper, safe, unsafe, reason)
@@ -352,7 +298,7 @@ def most_rounds(
     >>> print(sa.most_rounds(sa.RandomizedResponse(k=16, eps0=6), n=10**6, eps=1, delta="1e-8"))
     most rounds in [49, 49]  (RandomizedResponse(k=16, eps0=6), n = 1,000,000, eps = 1, delta = 1e-8; private at 49)
     """
-    at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
+    goal = Goal.of(eps, delta, effort)
     given: tuple[tuple[str, str], ...] = ()
     if hasattr(mechanism, "rounds"):
         if (n, sampled_from, method, participation) != (None, None, None, None):
@@ -371,16 +317,11 @@ def most_rounds(
     def many(x: float) -> Composition:
         return Composition.of((found, count * round(x)) for found, count in one.rounds)
 
-    search = _ManyRounds(many, at, goal, (1.0, float(LARGEST_ROUNDS // one.count)), True)
-    high, low = search.roots(rising=True)
-    private = _proved(_Private(search, high, -1, floor))
-    violated = _proved(_Violated(search, low, +1, ceil))
+    numbers = Range(1.0, float(LARGEST_ROUNDS // one.count), rising=True, whole=True)
+    private, violated = ManyRounds(goal, numbers, many).proofs()
     lower, safe = (0, None) if private is None else (round(private.x), private.answer)
-    if private is None:
-        found = search.answer(1.0, True)
-        lower, safe = (1, found) if found.most.at_most(goal.given) else (0, None)
     upper, unsafe = (inf, None) if violated is None else (round(violated.x) - 1, violated.answer)
-    return Inverse("rounds", named, (*given, *_goal(at, goal)), lower, upper, safe, unsafe, _FEWER_ROUNDS)
+    return Inverse("rounds", named, (*given, *goal.shown), lower, upper, safe, unsafe, _FEWER_ROUNDS)
 
 
 @dataclass(frozen=True)
@@ -461,6 +402,16 @@ class Fixed:
             return subject.seen(self.participation)
         return subject if self.participation is None else self.participation.subject(subject)
 
+    def search(
+        self, goal: Goal, numbers: Range, subject: Callable[[float], Any], count: Callable[[float], int]
+    ) -> Search:
+        """Return the search for where so many users that count, of a subject, meet the goal."""
+        if not self.is_one_round:
+            return ManyRounds(goal, numbers, lambda x: self.whole(subject(x), count(x)))
+        if isinstance(subject(1.0), HeterogeneousUsers):
+            return UsersWhoDiffer(goal, numbers, subject)
+        return OneRound(goal, numbers, subject, count, self.method)
+
     def whole(self, subject: Any, count: int) -> Composition | CoordinateSums:
         """Return the rounds of so many users that count; of one round by coordinates the view itself."""
         is_one = self.by_coordinates and self.rounds == 1
@@ -479,15 +430,6 @@ class Fixed:
 
 def _users(n: Count | None) -> tuple[tuple[str, str], ...]:
     return () if n is None else (("n", str(users(n))),)
-
-
-def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:
-    return ("eps", at.written), ("delta", goal.written)
-
-
-def is_dear(whole: Composition | CoordinateSums) -> bool:
-    """Return whether points of the upper end take long."""
-    return isinstance(whole, Composition) and any(found.is_dear for found, _ in whole.rounds)
 
 
 def _named(subject: object, taking: Participation | None) -> str:
@@ -509,427 +451,3 @@ def _largest_evaluated(family: Any) -> float:
     """Return the eps0 up to which the budget of any two inputs, which may be several eps0, can be evaluated."""
     alone = log_above(family.at(eps0=1).local_ratio())
     return LARGEST_EPS / max(alone, 1.0) * (1.0 - 1e-15) if 1.0 < alone < inf else LARGEST_EPS
-
-
-class _Search:
-    """delta at a fixed eps as a function of one unknown x: the local budget, the number of users, or that of rounds.
-
-    Floats find where the least upper bound, and the largest lower one, are delta; certified answers say the rest.
-    ``target`` is the delta that is aimed at, with its logarithm; x goes from ``least`` to ``most``, in whole steps if
-    ``whole``.
-    """
-
-    accuracy = _ROUGH_ACCURACY
-    """How near a root of estimates is sought, relatively."""
-
-    def __init__(self, goal: Query, ends: tuple[float, float], whole: bool) -> None:
-        self.target: fmpq = goal.given
-        self.log_delta = goal.log_delta
-        self.least, self.most = ends
-        self.grain = 1.0 if whole else 0.0
-        self.roughly = cache(self.roughly)  # type: ignore[method-assign]
-        self.answer = cache(self._answer)
-
-    def _answer(self, x: float, above: bool) -> Answer:
-        """Return an answer for delta that has the upper end, or the lower one."""
-        raise NotImplementedError
-
-    def estimate(self, x: float, above: bool) -> float:
-        """Return an estimate of the logarithm of that end."""
-        raise NotImplementedError
-
-    def roughly(self, x: float) -> float:
-        """Return an estimate that is quick, which shows where to begin."""
-        raise NotImplementedError
-
-    def room(self, slope: float) -> float:
-        """Return how far from the root, in the logarithm of delta, the first proof is tried."""
-        return _ROOM
-
-    def is_dear(self, x: float) -> bool:
-        """Return whether one upper end must do: a nearer place is not tried."""
-        return False
-
-    def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
-        """Return where the least upper bound, and the largest lower bound, are about delta.
-
-        With each comes about d log delta / d log x there, without its sign.
-        """
-        begin = min(max(1.0, 2.0 * self.least), self.most) if rising else _FIRST_USERS
-        if rising and not self.grain and begin < _LARGEST_LOG:  # log delta is about as 1/sinh(eps0/2)^2
-            height = max(self.roughly(begin), _LEAST_LOG_VALUE) / self.log_delta
-            begin = min(max(2.0 * asinh(sqrt(height) * sinh(0.5 * begin)), self.least), self.most)
-        place = self._root(self.roughly, rising, begin, 2.0 if rising else 1.0)
-        low = self._root(lambda x: self.estimate(x, False), rising, *place, self.accuracy)
-        return self._high(place, low, rising), low
-
-    def _high(self, place: _Root, low: _Root, rising: bool) -> _Root:
-        """Return the root of the least upper bound: by steps from that of the largest lower one, which is near."""
-        return self._root(lambda x: self.estimate(x, True), rising, *low, self.accuracy)
-
-    def _root(
-        self,
-        log_value: Callable[[float], float],
-        rising: bool,
-        start: float,
-        slope: float,
-        accuracy: float = _ROUGH_ACCURACY,
-    ) -> _Root:
-        sign = 1.0 if rising else -1.0
-        curve = cache(lambda x: sign * _bent(max(log_value(x), _LEAST_LOG_VALUE), self.log_delta))
-        admitted: Callable[[float], float] = (lambda x: curve(float(round(x)))) if self.grain else curve
-        return _from(admitted, self.least, self.most, start, slope, accuracy, self.grain)
-
-
-class _OneRound(_Search):
-    """One round of users who run one mechanism: floats know both ends nearly as well as certified evaluations do."""
-
-    accuracy = _ACCURACY
-
-    def __init__(
-        self,
-        subject: Callable[[float], Subject],
-        users: Callable[[float], int],
-        at: Query,
-        goal: Query,
-        method: str | None,
-        ends: tuple[float, float],
-        whole: bool,
-    ) -> None:
-        super().__init__(goal, ends, whole)
-        self.subject, self.users, self.method = subject, users, method
-        self._at, self._level = at, at.level
-        self._shift = _FIRST_SHIFT
-        self._cheapest = method
-        self._quickest: str | None = None
-        self._member: int | None = None
-
-    def _high(self, place: _Root, low: _Root, rising: bool) -> _Root:
-        if self.method != self._cheapest and self.method is not None:
-            return self._root(lambda x: self.estimate(x, True), rising, *low, _ACCURACY)
-        away = log(low[0] / place[0])
-        if abs(away) <= LOOSE or self.method is not None or not self.least < place[0] < self.most:
-            return self._root(self.roughly, rising, *place, _ACCURACY)
-        # The least bound is near the cheap one, or near the data sets.
-        miss = abs(_bent(max(self.estimate(place[0], True), _LEAST_LOG_VALUE), self.log_delta))
-        is_near = miss < 0.5 * abs(away) * low[1]
-        return self._root(lambda x: self.estimate(x, True), rising, place[0] if is_near else low[0], low[1])
-
-    def room(self, slope: float) -> float:
-        return self._shift * slope
-
-    def _answer(self, x: float, above: bool) -> Answer:
-        """Whatever bounds it from above will do where the lower end is wanted."""
-        subject = self.subject(x)
-        if self._quickest is None:
-            self._quickest = by_default(subject)[0].name
-        method = self.method if above else self._quickest
-        return Profile(Question.of(subject, self.users(x), method)).answer(self._at)
-
-    def _limited(self) -> Settings:
-        """Return what one estimate in floats aims at, with limits of its own."""
-        return Settings(limits=Limits.of(self._at.effort))
-
-    def roughly(self, x: float) -> float:
-        n, settings = self.users(x), self._limited()
-        ladder = CandidateBounds(self.subject(x), self._cheapest)
-        if self._cheapest is not None and ladder.first.parts[0].estimate_error > 0.0:  # one that takes long
-            ladder, self._cheapest = CandidateBounds(self.subject(x), None), None
-        if self._cheapest is None:  # which analyses apply is not asked again
-            self._cheapest = ladder.first.parts[0].method
-        return ladder.first.ranked(self._level, n, settings)[0].log_estimate(self._level, n, settings)
-
-    def estimate(self, x: float, above: bool) -> float:
-        if not above:
-            return self._below(x)
-        ladder = CandidateBounds(self.subject(x), self.method)
-        value, _, part = ladder.least_value(self._level, self.users(x), self._limited(), -inf)
-        self._shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
-        return value
-
-    def _below(self, x: float) -> float:
-        """Return an estimate of log of the lower bound; of many mechanisms, of the one that was the worst at first."""
-        subject = self.subject(x)
-        members = subject.members()
-        if self._member is not None:
-            subject = members[self._member]
-        value, found = DataSetSearch(subject).largest_value(self._level, self.users(x), self._limited())
-        if self._member is None and len(members) > 1:
-            assert found.data_sets is not None
-            self._member = [repr(m) for m in members].index(found.data_sets.member)
-        return value
-
-
-class _ManyRounds(_Search):
-    """Many rounds: few points in floats say where each end is delta, as many as a certified end has say by how much."""
-
-    accuracy = _NEAR
-
-    def __init__(
-        self,
-        composed: Callable[[float], Composition | CoordinateSums],
-        at: Query,
-        goal: Query,
-        ends: tuple[float, float],
-        whole: bool,
-    ) -> None:
-        super().__init__(goal, ends, whole)
-        self._composed, self._at = cache(composed), at
-        self._budget = float(sp.N(at.given, 17))
-        self._width = _ROUNDS_GAP
-        self.estimate = cache(self._estimate)  # type: ignore[method-assign]
-
-    def _high(self, place: _Root, low: _Root, rising: bool) -> _Root:
-        """Where points take long data sets tell about as well where the bound is delta, and cost little."""
-        return low if self.is_dear(low[0]) else super()._high(place, low, rising)
-
-    def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
-        """If the bracket is wide, ends and the estimates that correct places are less accurate."""
-        high, low = super().roots(rising=rising)
-        if self.least < min(high[0], low[0]) and max(high[0], low[0]) < self.most:
-            apart = abs(log(high[0] / low[0])) * low[1] * -self.log_delta * _EPS_PER_LOG - _FEW_POINTS
-            self._width = min(max(_ROUNDS_GAP, _SHARE_OF_BRACKET * apart), _WIDEST_GAP)
-        corrected = self._corrected(low, False, rising)
-        return (corrected if high == low else self._corrected(high, True, rising)), corrected
-
-    def _corrected(self, root: _Root, above: bool, rising: bool) -> _Root:
-        x, slope = root
-        if not (self.least < x < self.most and isfinite(slope) and slope > 0.0):
-            return root
-        sign, x = 1.0 if rising else -1.0, float(round(x)) if self.grain else x
-        value, gap = self.estimate(x, above), self._gap(x, above)
-        if gap < _FEW_POINTS:  # what points cost is about in proportion to the width
-            fewer = self._estimate(x, above, 2.0 * _FEW_POINTS)
-            value += (value - fewer) * (1.0 - gap / _FEW_POINTS) if isfinite(value - fewer) else 0.0
-        step = sign * _bent(max(value, _LEAST_LOG_VALUE), self.log_delta) / slope
-        return (min(max(x * exp(-step), self.least), self.most) if abs(step) < _FAR else x), slope
-
-    def _one(self, x: float) -> Composition | CoordinateSums:
-        return self._composed(float(round(x)) if self.grain else x)
-
-    def _gap(self, x: float, above: bool) -> float:
-        """Return the width of eps that points of one end aim at: wider where they take long."""
-        whole = self._one(x)
-        if isinstance(whole, CoordinateSums) or (above and self.is_dear(x)):
-            return _DEAR_ROUNDS_GAP
-        width = max(self._width, _BESIDE_DEAR) if self.is_dear(x) else self._width
-        return max(width, *(found.gap if above else found.gap_below for found, _ in whole.rounds))
-
-    def room(self, slope: float) -> float:
-        return max(_ROOM, self._width)
-
-    def is_dear(self, x: float) -> bool:
-        return is_dear(self._one(x))
-
-    def roughly(self, x: float) -> float:
-        return gaussian_log_delta(self._one(x).mu, self._budget)
-
-    def _estimate(self, x: float, above: bool, width: float = _FEW_POINTS) -> float:
-        whole = self._one(x)
-        if isinstance(whole, Composition):
-            return whole.estimate(self._at, above, width)
-        if above:
-            return whole.rounds(1).estimate(self._at, above, width)
-        return log_miss(self._answer(x, above).least, self.log_delta) + self.log_delta
-
-    def _answer(self, x: float, above: bool) -> Answer:
-        whole, width = self._one(x), self._gap(x, above)
-        at = self._at.to_gap(max(_DELTA_GAP, 0.2 * width))
-        if isinstance(whole, Composition):
-            return whole.delta_of(at, width, (above,))
-        return whole.one_end(at, self.log_delta, width, above)
-
-
-class _UsersWhoDiffer(_Search):
-    """Users who differ: certified answers, which are quick, are their own estimates."""
-
-    def __init__(
-        self, crowd: Callable[[float], Any], at: Query, goal: Query, ends: tuple[float, float], whole: bool
-    ) -> None:
-        super().__init__(goal, ends, whole)
-        self._both = cache(lambda x: Profile(Question.of_users(crowd(x))).answer(at))
-
-    def _answer(self, x: float, above: bool) -> Answer:
-        return self._both(x)
-
-    def estimate(self, x: float, above: bool) -> float:
-        found = self._both(float(round(x)) if self.grain else x)
-        return log_miss(found.most if above else found.least, self.log_delta) + self.log_delta
-
-    def roughly(self, x: float) -> float:
-        return self.estimate(x, True)
-
-
-def _proved(side: _Side, known: float | None = None) -> _Proof | None:
-    """Return the first proof of a side from its root outward, and a nearer one where places between are far apart.
-
-    ``known`` is a place that is proved otherwise.
-    """
-    stepped = step_out(side)
-    found = None if stepped is None else stepped[1]
-    for _ in range(_CUTS):
-        x = known if found is None else found.x
-        failed = None if x is None else side.nearest_failure(x)
-        if x is None or failed is None:
-            break
-        other = side.trial(log(sqrt(failed) * sqrt(x) / side.search.least))
-        if other.proof is not None:
-            found = other.proof
-    return found
-
-
-@dataclass(frozen=True)
-class _Proof:
-    """An answer that proves one side of delta, at the eps0 or the number of users that it is about."""
-
-    answer: Answer
-    x: float
-
-
-class _Side:
-    """Answers for delta, to be proved on one side of it. Places are log(x/least); ``admitted`` rounds an x."""
-
-    above: ClassVar[bool]
-
-    def __init__(
-        self, search: _Search, found: _Root, outward: int, admitted: Callable[[float], float] = lambda x: x
-    ) -> None:
-        self.search, self.outward, self._admitted = search, outward, admitted
-        self.root = log(found[0] / search.least)
-        self._slope = -search.log_delta * found[1] if isfinite(found[1]) and found[1] > 0.0 else 1.0
-        self.width = search.room(self._slope)
-        self.error = _DEAR_ERROR if self.above and search.is_dear(found[0]) else 0.0
-        self._known: dict[float, Trial[_Proof]] = {}
-
-    def slope(self, place: float) -> float:
-        """Return about d log delta / d log x, without its sign."""
-        return self._slope
-
-    def trial(self, place: float) -> Trial[_Proof]:
-        """Return the answer at a place, or at the nearest one that there is."""
-        least, most = self.search.least, self.search.most
-        x = min(max(float(self._admitted(least * exp(min(place, _LARGEST_LOG)))), least), most)
-        if x not in self._known:
-            found = self._asked(x)
-            # Where nothing is seen of delta, it does not say how far to go.
-            self._known[x] = replace(found, miss=min(found.miss, self._slope))
-        if self._known[x].proof is None and x == (most if self.outward > 0 else least):
-            self.root = inf  # there is none beyond
-        return self._known[x]
-
-    def nearest_failure(self, proved: float) -> float | None:
-        """Return the nearest place without a proof before one with; None if it is next to it, or is not looked for."""
-        failed = [x for x, t in self._known.items() if t.proof is None and self.outward * (proved - x) > 0.0]
-        if not failed or self.search.is_dear(proved):
-            return None
-        x = max(failed, key=lambda place: self.outward * place)
-        middle = self._admitted(sqrt(x) * sqrt(proved))
-        return None if abs(log(x / proved)) < _NEAR_ENOUGH or middle in (x, proved) else x
-
-    def _asked(self, x: float) -> Trial[_Proof]:
-        raise NotImplementedError
-
-
-class _Private(_Side):
-    """Delta is proved to suffice."""
-
-    above = True
-
-    def _asked(self, x: float) -> Trial[_Proof]:
-        answer = self.search.answer(x, True)
-        miss = log_miss(answer.most, self.search.log_delta)
-        proof = _Proof(answer, x) if answer.most.at_most(self.search.target) else None
-        return Trial(proof, miss, inf if self.search.is_dear(x) else WORTH)
-
-
-class _Violated(_Side):
-    """Delta is proved not to suffice, whatever bounds the answer from above."""
-
-    above = False
-
-    def _asked(self, x: float) -> Trial[_Proof]:
-        answer = self.search.answer(x, False)
-        miss = -log_miss(answer.least, self.search.log_delta)
-        return Trial(_Proof(answer, x) if answer.least.exceeds(self.search.target) else None, miss, WORTH)
-
-
-_Root = tuple[float, float]
-"""A place and the slope there."""
-
-
-def _bent(log_value: float, log_delta: float) -> float:
-    """Return a number of the sign of the difference, nearly linear in log n, and in log eps0, where sums are normal."""
-    return log(log_delta / min(log_value, _LEAST_HEIGHT * log_delta))
-
-
-def _from(
-    miss: Callable[[float], float],
-    least: float,
-    most: float,
-    start: float,
-    slope: float,
-    accuracy: float,
-    grain: float,
-) -> tuple[float, float]:
-    """Return what ``_crossing`` does, and about the slope there: secants from a place, with about the slope known.
-
-    Steps below ``grain`` change nothing.
-    """
-    z, first, last = log(start), log(least), log(most)
-    value, steep = miss(start), slope
-    for _ in range(_STEPS):
-        if not (isfinite(slope) and slope > _FLAT * steep >= 0.0):  # beyond a jump no slope says how far to go
-            break
-        step = -value / slope
-        if not first < z + step < last:
-            break
-        if abs(step) <= max(accuracy, grain * exp(-z)):
-            return exp(z + step), slope
-        there = miss(exp(z + step))
-        if value * there < 0.0 and abs(there) > _JUMP * abs(value):
-            found = exp(_between(miss, (z, value), (z + step, there), max(accuracy, 0.5 * grain * exp(-z))))
-            return found, abs(there - value) / abs(step)
-        if abs(step) > _CLOSE or not isfinite(there - value):  # nearer slopes are those of rounding
-            slope = (there - value) / step
-        z, value = z + step, there
-    found = _crossing(miss, least, most, exp(z), _FIRST_STEP, max(accuracy, 0.5 * grain * exp(-z)))
-    aside = found * exp(-_CLOSE if found > least else _CLOSE)
-    return found, abs(miss(found) - miss(aside)) / _CLOSE
-
-
-def _crossing(
-    miss: Callable[[float], float], least: float, most: float, start: float, step: float, accuracy: float
-) -> float:
-    """Return where an increasing function of log x is about 0 between two positive numbers; the nearer end if nowhere.
-
-    Floats: what is found is certified afterwards.
-    """
-    x = min(max(start, least), most)
-
-    at = cache(lambda z: miss(exp(z)))
-    low = high = log(x)
-    first, last = log(least), log(most)
-    value = at(low)
-    if value == 0.0:
-        return x
-    while value < 0.0:
-        if high >= last:
-            return most
-        low, high, step = high, min(high + step, last), 2.0 * step
-        value = at(high)
-    if low == high:
-        while value > 0.0:
-            if low <= first:
-                return least
-            low, high, step = max(low - step, first), low, 2.0 * step
-            value = at(low)
-    return exp(_between(miss, (low, at(low)), (high, at(high)), accuracy))
-
-
-def _between(
-    miss: Callable[[float], float], start: tuple[float, float], end: tuple[float, float], accuracy: float
-) -> float:
-    """Return the logarithm of a root between two of which the values are known, one of either sign."""
-    known = dict((start, end))
-    at = cache(lambda z: known[z] if z in known else miss(exp(z)))
-    return root_between(at, *sorted(known), xtol=accuracy, rtol=1e-12)

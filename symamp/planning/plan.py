@@ -25,7 +25,8 @@ from symamp.families import (
 )
 from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
-from symamp.planning.inverse import Fixed, Inverse, asked_for, is_dear, largest_eps0
+from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_eps0
+from symamp.planning.search import is_dear
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, cell, json_number
 from symamp.randomizers.mechanism import UTILITIES, variance_of
