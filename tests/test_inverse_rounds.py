@@ -1,5 +1,6 @@
 """Questions asked backwards about many rounds, samples and users who differ: against exact products of few users."""
 
+import math
 from fractions import Fraction
 from itertools import product as every
 from math import exp
@@ -220,3 +221,15 @@ def test_the_least_number_at_a_rate(k, per_user, count, delta):
 def test_rates_are_one_over_a_whole_number(rate):
     with pytest.raises(sa.errors.SymampError, match="rate"):
         sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps=1, delta="1e-6", rate=rate)
+
+
+def test_no_number_of_users_is_enough():
+    found = sa.least_n(sa.RandomizedResponse(k=16, eps0=60), eps="0.1", delta="1e-8")
+    assert (found.lower, found.upper, found.private) == (10**18 + 1, math.inf, None)
+    assert found.not_private.lower > 1e-8
+
+
+def test_losses_that_are_very_negative_keep_their_digits():
+    """Of a budget of 250 some ratios are e^-250; without them the ends are log of the largest ratio, three times."""
+    assert sa.profile(sa.RandomizedResponse(k=4, eps0=250), n=3).rounds(3).epsilon("1e-8").lower > 749
+    assert sa.profile(sa.RandomizedResponse(k=4, eps0=250), n=3).renyi(2).lower[0] > 249.9
