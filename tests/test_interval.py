@@ -16,7 +16,7 @@ from flint import arb, fmpq
 import symamp as sa
 from symamp.bounds.interval import NoiseInterval
 from symamp.bounds.noise_table import NoiseTable, grid_of, shape_of
-from symamp.certificates import one_round
+from symamp.certificates import evidence, one_round
 from symamp.certificates.mechanisms import of_noise
 from symamp.laws.law import Level
 from symamp.numbers.limits import Limits
@@ -24,8 +24,10 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.schemas.validation import check_document
 from symamp.sums.divergence import Settings
-from symamp.verifier import boxes_of_pairs
+from symamp.verifier import all_data_sets, boxes_of_pairs
+from symamp.verifier import noise as verifier_noise
 from symamp.verifier.check import INFINITY, Check, working
+from symamp.verifier.refusals import Invalid
 from symamp.verifier.setting import At, Setting
 
 # -------------------------------------- An oracle in fractions: inputs at multiples of log 2, messages in cells
@@ -146,12 +148,12 @@ NAMED = {"Laplace": {"kind": "laplace", "eps0": "2"}, "logistic": {"kind": "logi
 NAMED |= {"Gaussian": {"kind": "gaussian", "sigma": "3/4"}}
 
 
-def read_by_the_verifier(name, table, others, n=10**4, cells=()):
+def read_by_the_verifier(name, table, others, n=10**4, cells=(), mechanism=None):
     """Return what the verifier makes of the same messages and places; ``cells`` are a start, kappa and s each."""
     texts = [str(Fraction(y)) for y in table.nodes], [str(Fraction(x)) for x in others]
     side = [[str(Fraction(x)) for x in cell] for cell in cells] or [["0", "1", "1"]]
     stage = {"nodes": texts[0], "first": side, "second": side}
-    setting = Setting(Check(), one_round.setting(name, [(n, True, NAMED[name])]), "setting")
+    setting = Setting(Check(), one_round.setting(name, [(n, True, mechanism or NAMED[name])]), "setting")
     at = At(Check(), setting, "1/10", fmpq(1, 10**6))
     data = {"others": texts[1], "cap": "inf", "tilts": [], "plan": None}
     return boxes_of_pairs._Stage(at, setting.groups[0].mechanism, data, stage, "stage")
@@ -319,6 +321,14 @@ def test_cauchy_noise_seen_on_the_circle(scale):
         x = (1 - share) * places[k] + share * places[k + 1]
         mixed = (1 - share) * interpolated(classes[k], t) + share * interpolated(classes[k + 1], t)
         assert (mixed <= density(t, x) * (1 + 1e-9)).all()
+    with working(128):  # the verifier, which makes all of it anew, says the same
+        stage = read_by_the_verifier(
+            "Cauchy", table, places, mechanism={"kind": "cauchy", "scale": str(Fraction(scale))}
+        )
+        told = [float(x) for x in stage.left_over(*map(fmpq, (1, 3), (4, 8)))]
+        assert told[1:-1] == pytest.approx(bounds[1:-1], rel=1e-6)  # its ends are those of the circle
+        for mine, theirs in zip(classes, stage.classes, strict=True):
+            assert [float(x) for x in theirs] == pytest.approx(mine * weights, rel=1e-9)
     least = np.minimum(*(density(y, x) for x in (0.0, 1.0)))
     assert (interpolated(least, t) <= np.minimum(density(t, 0.0), density(t, 1.0)) * (1 + 1e-9)).all()
     assert weights @ at_nodes[0] == pytest.approx(1.0, abs=2e-3)
@@ -348,13 +358,26 @@ def test_discrete_gaussian_noise_is_its_own_table():
         assert left.side(n, kappa, s).rest == 0.0
 
 
-@pytest.mark.parametrize("noise", [sa.Cauchy(scale=1), sa.DiscreteGaussian(B=2, sigma=2)])
-def test_noise_that_the_verifier_does_not_make_has_near_ends_and_no_certificate(noise):
-    answer = sa.epsilon(noise, n=10**6, delta="1e-9")
-    assert answer.method == "interval"
-    assert 1.0 < answer.upper / answer.lower < 1.003
-    with pytest.raises(sa.errors.ArgumentError, match="has none"):
-        answer.certificate()
+@pytest.mark.parametrize("B", [2, 5])
+def test_the_verifier_makes_noise_on_integers(B):
+    """Masses by hand, what the cut takes, and laws of others below those of inputs that have no class."""
+    sigma, most = 2, 11
+    with working(128):
+        noise = verifier_noise.DiscreteGaussian(arb(B), arb(sigma))
+        masses = {z: exp(-z * z / (2 * sigma**2)) for z in range(-60, 61)}
+        whole = sum(masses.values())
+        assert float(noise.at(fmpq(3, B), fmpq(1, B))) == pytest.approx(masses[2] / whole, rel=1e-12)
+        assert float(noise.beyond(arb(fmpq(most, B)))) == pytest.approx(sum(masses[z] for z in range(12, 61)) / whole)
+        nodes = [fmpq(z, B) for z in range(-most, B + most + 1)]
+        noise.check(nodes, "nodes")
+        for wrong in ([*nodes[:5], *nodes[6:]], [fmpq(-1, 7), *nodes[1:]]):
+            with pytest.raises(Invalid, match="integers of a range"):
+                noise.check(wrong, "nodes")
+        for x in range(B + 1):
+            first, last, middle = (noise.at(fmpq(4, B), fmpq(k, B)) for k in (0, B, x))
+            mixed = (1 - arb(x) / B) * first + arb(x) / B * last
+            assert noise.kept(first, last, fmpq(1)) * mixed <= middle * (1 + arb(2) ** -100)
+        assert noise.kept(first, last, fmpq(1, B)) == 1
 
 
 @pytest.mark.parametrize("length", [0.05, 1.0, 4.0, 8.0])
@@ -602,8 +625,11 @@ CERTIFIED = {
     "Laplace": (sa.Laplace(eps0="1/2"), 10**4, "0.0203"),
     "logistic": (sa.Logistic(eps0=1), 10**4, "0.0196"),
     "Gaussian": (sa.Gaussian(sigma=2), 10**4, "0.0172"),
+    "Cauchy": (sa.Cauchy(scale=2), 10**4, "0.0104"),
+    "discrete Gaussian": (sa.DiscreteGaussian(B=2, sigma=2), 10**6, "0.006"),
 }
-EACH = ["Laplace", *(pytest.param(name, marks=pytest.mark.slow) for name in ("logistic", "Gaussian"))]
+FAST = "Laplace", "discrete Gaussian"
+EACH = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in CERTIFIED if name not in FAST)]
 
 
 @cache
@@ -635,7 +661,12 @@ def test_certificates_are_verified_alone(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "below", "L"),
-    [("Laplace", below_laplace, 0.5), ("logistic", below_logistic, 1), ("Gaussian", below_normal, 0.5)],
+    [
+        ("Laplace", below_laplace, 0.5),
+        ("logistic", below_logistic, 1),
+        ("Gaussian", below_normal, 0.5),
+        ("Cauchy", below_cauchy, 0.5),
+    ],
 )
 def test_verified_claims_are_above_data_sets_inside_of_the_interval(name, below, L):
     """In cells of messages that are finer than those of the certificate, which make no divergence larger."""
@@ -680,13 +711,48 @@ def test_the_verifier_bounds_remainders(name):
 
 
 @pytest.mark.slow
-def test_certificates_of_many_users_and_what_has_none():
-    """Rare ratios and long cells: n = 10^9, delta = 1e-12. Few users leave corners open."""
-    answer = sa.epsilon(sa.Gaussian(sigma=1), n=10**9, delta="1e-12")
+@pytest.mark.parametrize(
+    ("noise", "n", "delta"),
+    [
+        (sa.Gaussian(sigma=1), 10**9, "1e-12"),  # rare ratios and long cells
+        (sa.Gaussian(sigma=1), 10**4, "1e-6"),  # corners far from the worst, with the tilts of the worst
+        (sa.Logistic(eps0=4), 10**6, "1e-6"),
+        (sa.DiscreteGaussian(B=16, sigma=16), 10**6, "1e-6"),
+    ],
+)
+def test_certificates_of_many_corners(noise, n, delta):
+    answer = sa.epsilon(noise, n=n, delta=delta)
     assert answer.method == "interval"
     assert Fraction(answer.certificate()["claim"]["upper"]) <= Fraction(answer.upper)
-    with pytest.raises(sa.errors.ArgumentError, match="has none"):
-        sa.epsilon(sa.Gaussian(sigma=1), n=10**4, delta="1e-6").certificate()
+
+
+def test_tilts_may_be_in_any_unit():
+    """All values times 3, with tilts and frequencies divided by it: three times the bound."""
+    noise, n, found = sa.Laplace(eps0=1), 10**4, []
+    ends = NoiseInterval(noise).ends(0).enclose(Level.of_float(0.0315), n, Settings(gap=1e-2)).evidence
+    plan = evidence._all_data_sets_plan(ends, 1)
+
+    def times(text, x):
+        return str(Fraction(text) * x)
+
+    with working(160):
+        table, places = grid_of(noise, 0).table(), grid_of(noise, 0).places
+        g = [a - exp(0.0315) * b for a, b in zip(*map(table.probabilities, (0.0, 1.0)), strict=True)]
+        for k in (1, 3):
+            laws = [([(k * x / m, m) for x, m in zip(g, row, strict=False)], row[-1]) for row in table.classes(places)]
+            scaled = {
+                key: times(plan[key], Fraction(k) ** power) for key, power in {"a": -1, "b": -1, "p_lo": 1}.items()
+            }
+            terms = []
+            for term in plan["terms"]:
+                powers, cells = {"a": -2, "lam": -1, "tail": 2}, len(term["ends"]) - 1
+                scales = [times(x, k * k if i < cells else 1) for i, x in enumerate(term["scales"])]
+                own = {key: times(term[key], Fraction(k) ** power) for key, power in powers.items()}
+                terms.append(term | own | {"scales": scales})
+            gain = k * sum((x for x in g if x > 0), arb(0))
+            given = scaled | {"terms": terms}
+            found.append(float(all_data_sets.bound(Check(), laws, [gain], n, given, "plan", arb(1) / k)) / k)
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
 
 
 @pytest.mark.slow
@@ -695,9 +761,9 @@ def test_false_claims_are_refused(name):
     _, found = certified(name)
     (evidence,) = found["above"]["evidence"]
     mechanism, first = found["settings"][0]["groups"][0]["mechanism"], evidence["stages"][0]["first"]
-    key = "sigma" if name == "Gaussian" else "eps0"
-    larger = str(Fraction(mechanism[key]) * (Fraction(5, 6) if key == "sigma" else Fraction(6, 5)))
-    nodes = evidence["stages"][0]["nodes"]
+    key = next(key for key in ("sigma", "scale", "eps0") if key in mechanism)
+    larger = str(Fraction(mechanism[key]) * (Fraction(6, 5) if key == "eps0" else Fraction(5, 6)))
+    nodes, is_continuous = evidence["stages"][0]["nodes"], name != "discrete Gaussian"
     changes = [
         {"upper": str(Fraction(found["claim"]["upper"]) * Fraction(97, 100))},
         {key: larger},
@@ -706,7 +772,7 @@ def test_false_claims_are_refused(name):
         {"others": ["0", "1"]},
         {"cap": "0"},
         {"first": first[1:]},
-        {"first": [[start, "0", s] for start, _, s in first]},
+        *([{"first": [[start, "0", s] for start, _, s in first]}] if is_continuous else [{"B": "3"}]),
         {"nodes": nodes[::2]},
         {"nodes": nodes[1:]},
         {"nodes": [x for x in nodes if x != "1/2"]},
@@ -716,7 +782,12 @@ def test_false_claims_are_refused(name):
         assert changed(name, **change).status != "valid", change
     far = [str(Fraction(nodes[0]) - 60), *nodes[1:-1], str(Fraction(nodes[-1]) + 60)]
     verdict = changed(name, nodes=far)  # bounds on what is between them would be negative
-    assert (verdict.status, "too far apart" in verdict.reason) == ("invalid", name != "Laplace")
+    if name == "Cauchy":  # the ends of the circle have any name
+        assert verdict.status == "valid"
+        assert changed(name, nodes=[nodes[0], str(Fraction(nodes[0]) / 2 - 40), *nodes[1:]]).status != "valid"
+    else:
+        is_known = name in ("logistic", "Gaussian")
+        assert (verdict.status, "too far apart" in verdict.reason) == ("invalid", is_known)
     others = {"laplace", "logistic"} - {mechanism["kind"]} if key == "eps0" else set()
     assert all(changed(name, kind=kind).status != "valid" for kind in others)
 

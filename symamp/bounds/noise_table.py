@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from math import ceil, exp, inf, log, sqrt
@@ -177,6 +178,10 @@ class Shape:
         """Return the messages of all tables, None where they are chosen."""
         return None
 
+    def exact(self, place: float) -> Fraction:
+        """Return a place as a number."""
+        return Fraction(place)
+
     @property
     def is_whole(self) -> bool:
         """Whether tables have all messages: nothing is cut off."""
@@ -302,6 +307,9 @@ class _OfIntegers(Shape):
     def _place(self, k: int) -> float:
         return rounded(k / self.unit)
 
+    def exact(self, place: float) -> Fraction:
+        return Fraction(round(place * self.unit), self.unit)
+
     @cached_property
     def unsupported(self) -> str | None:
         if self.unit > _MOST_INTEGERS:
@@ -362,7 +370,9 @@ class _OnCircle(Shape):
             self._s = number(noise["scale"])()
             self._tau = (self._s * self._s + arb(0.25)).sqrt()
             self._wide = 2 * (1 / (2 * self._tau)).atan()  # the angle of the interval
-            self._end = 0.5 + float(arb.pi() / (2 * self._wide))
+            self._end = (
+                rounded(0.5 + float(arb.pi() / (2 * self._wide))) + 1.0 / _GRID
+            )  # a name for the end of the circle
             s, tau = self._s, self._tau
             c = 9 * tau * tau / (2 * s * s) - 4  # the largest F''/F, and the least is -4/(2 tau - 1)
             self._c, self._missed = c.sqrt() * self._wide, _above((c + 4 / (2 * tau - 1)) * self._wide * self._wide)

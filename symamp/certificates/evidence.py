@@ -254,13 +254,20 @@ def _boxes_of_pairs(part: NoiseInterval, at: At, found: BoxesEvidence, n: int, s
     cut = part.cut_at(at.level, n)
     ends, grid = part.ends(cut).enclose(at.level, n, Settings(gap=_GAP_OF_ENDS)).evidence, grid_of(part.noise, cut)
     assert isinstance(ends, AllDataSetsEvidence)
+
+    def place(x: float) -> str:
+        return fraction_text(grid.shape.exact(x))
+
     stages = [
-        {"nodes": [exact_double(y) for y in stage.nodes]}
-        | {key: [[exact_double(x) for x in c] for c in getattr(stage, key)] for key in ("first", "second")}
+        {"nodes": [place(y) for y in stage.nodes]}
+        | {
+            key: [[place(start), *map(exact_double, how)] for start, *how in getattr(stage, key)]
+            for key in ("first", "second")
+        }
         for stage in found.stages
     ]
     return {
-        "others": [exact_double(x) for x in grid.places],
+        "others": [place(x) for x in grid.places],
         "cap": exact_double(grid.cap),
         "tilts": [exact_double(x) for x in found.tilts],
         "plan": _all_data_sets_plan(ends, split),

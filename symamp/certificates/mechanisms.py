@@ -25,6 +25,8 @@ from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
+from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
+from symamp.randomizers.noise.distributions import Cauchy
 from symamp.verifier import check as checks
 from symamp.verifier import mechanisms as read
 
@@ -208,6 +210,9 @@ def of_budget(ratio: sp.Expr, at: At | None) -> Described:
 
 def of_noise(noise: AdditiveNoise) -> Described | None:
     """Return noise whose density the verifier knows, None for other noise."""
+    if type(noise) in (Cauchy, DiscreteGaussian):
+        sizes = {p.name: expression_text(noise[p.name]) for p in noise.declared}
+        return Described({"kind": noise.slug.replace("-", " ")} | sizes, ("0", "1"))
     shape, half = shape_of(noise), noise.half_density()
     if half is None:
         return None

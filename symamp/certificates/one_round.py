@@ -68,9 +68,9 @@ _MOST_LISTED, _MOST_INPUTS = 4, 64
 
 _MOST_ENTRIES = 60_000
 """Pairs that no blanket bounds, times the entries of the table: with more the verifier takes too long."""
-_MOST_CORNERS = 70_000
+_MOST_CORNERS = 170_000
 """Messages times boxes: with more of them, large budgets or few users, corners of other noise than Laplace noise take
-the verifier minutes, and far from the worst pair it leaves some open."""
+the verifier minutes."""
 
 _OF_DENSITIES = ("worst_pair", "density_pairs", "interval")
 """Analyses whose evaluations the verifier cannot repeat."""

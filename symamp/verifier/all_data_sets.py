@@ -20,15 +20,18 @@ _LOG_FLOOR, _NEED_NOT_BE_SHARP = 70, 1e-5
 _ZERO, _ONE = arb(0), arb(1)
 
 
-def bound(check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str) -> arb:
+def bound(
+    check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str, unit: arb = _ONE
+) -> arb:
     """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
 
     ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
-    (docs/proofs/generic_all_data_sets.md). A plan without terms asks for the normal law.
+    (docs/proofs/generic_all_data_sets.md). Values are in units of ``unit`` times those for which tilts and frequencies
+    of the plan are meant. A plan without terms asks for the normal law.
     """
     if not plan["terms"]:
         return normal(check, laws, gains, n, what)
-    return _AllDataSets(check, laws, gains, n, plan, what).bound()
+    return _AllDataSets(check, laws, gains, n, plan, what, unit).bound()
 
 
 def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> arb:
@@ -74,7 +77,9 @@ def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> 
 class _AllDataSets:
     """Theorem G in balls, with the numbers of the certificate."""
 
-    def __init__(self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str) -> None:
+    def __init__(
+        self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str, unit: arb
+    ) -> None:
         self.check, self.laws, self.N, self.what = check, laws, n - 1, what
         self.mixed, self.most = len(gains) > 1, _largest(gains)
         self.gains = gains if self.mixed else gains * len(laws)
@@ -83,8 +88,10 @@ class _AllDataSets:
         for term in plan["terms"]:
             numbers = {key: arb(check.number(term[key])) for key in ("a", "lam", "s", "sigma", "tail")}
             numbers |= {key: [arb(check.number(x)) for x in term[key]] for key in ("ends", "scales")}
+            numbers |= {"s": numbers["s"] * unit, "sigma": numbers["sigma"] / unit}
+            numbers["ends"] = [x * unit for x in numbers["ends"]]
             cells = len(numbers["ends"]) - 1  # the scales may be followed by the slopes of log c
-            scales, slopes = numbers["scales"][:cells], numbers["scales"][cells:]
+            scales, slopes = numbers["scales"][:cells], [x / unit for x in numbers["scales"][cells:]]
             self.terms.append(numbers | {"scales": scales, "slopes": slopes or [_ZERO] * cells})
         every = [
             self.p_lo,

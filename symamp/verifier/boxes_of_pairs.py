@@ -86,12 +86,17 @@ class _Stage:
         for places in (self.others, *self.places):
             good = len(places) > 1 and places[0] == 0 and places[-1] == 1
             check.require(good, f"{what}: places do not go from 0 to 1", "invalid")
-        good = {*self.others, fmpq(1, 2)} <= set(self.nodes) and self.nodes[0] + self.nodes[-1] == 1
+        seen = {fmpq(1, 2), *(self.others if self.noise.is_translated else ())}
+        good = seen <= set(self.nodes) and self.nodes[0] + self.nodes[-1] == 1
         check.require(good, f"{what}: a place of other users, or the middle, is no node, or nodes end", "invalid")
         good = self.cap > 0 and all(0 <= k < INFINITY and 0 < s < INFINITY for side in self.sides for _, k, s in side)
         check.require(good, f"{what}: numbers of a cell out of range", "invalid")
+        self.noise.check(self.nodes, what)
+        step = fmpq(1, self.noise.steps) if self.noise.steps else None
+        good = step is None or all(b - a == step for places in self.places for a, b in pairwise(places))
+        check.require(good, f"{what}: places leave inputs out", "invalid")
         self.known = {y: j for j, y in enumerate(self.nodes)}
-        self.cells = [arb(b - a) for a, b in pairwise(self.nodes)]
+        self.cells = [self.noise.length(a, b) for a, b in pairwise(self.nodes)]
         self.outside = self.noise.beyond(arb(-self.nodes[0]))
         self._rows: dict[fmpq, list[arb]] = {}
         self._laws: dict[fmpq, tuple[list[arb], arb]] = {}
@@ -113,9 +118,10 @@ class _Stage:
     def row(self, x: fmpq) -> list[arb]:
         """Return the densities at the nodes for the input x, which is a node."""
         if x not in self._rows:
-            self.check.require(x in self.known, f"{self.what}: an input that is no node", "invalid")
+            good = x in self.known or not self.noise.is_translated
+            self.check.require(good, f"{self.what}: an input that is no node", "invalid")
             self.check.spend(len(self.nodes), hard=True)
-            self._rows[x] = [self.noise.density(arb(abs(y - x))) for y in self.nodes]
+            self._rows[x] = [self.noise.at(y, x) for y in self.nodes]
         return self._rows[x]
 
     def whole(self, x: fmpq) -> arb:
@@ -135,10 +141,7 @@ class _Stage:
     @cached_property
     def weights(self) -> list[arb]:
         """The integrals of the functions that are 1 at a node and 0 at its neighbours."""
-        halves = [self.noise.halves(arb(a), arb(b)) for a, b in pairwise(self.nodes)]
-        after, before = zip(*halves, strict=True)
-        tail = self.noise.tail
-        return [a + b for a, b in zip([tail, *before], [*after, tail], strict=True)]
+        return list(self.noise.weights(self.nodes))
 
     @cached_property
     def hidden(self) -> list[arb]:
@@ -155,8 +158,7 @@ class _Stage:
         """The masses of the nodes, one list for each class of other users; the rest is a symbol of their own."""
         found, kept = [], []
         for x, y in pairwise(self.others):
-            logs = [(a / b).log() for a, b in zip(self.row(x), self.row(y), strict=True)]
-            kept.append([(-v * v / 8).exp() for v in logs])
+            kept.append([self.noise.kept(a, b, y - x) for a, b in zip(self.row(x), self.row(y), strict=True)])
         for k, x in enumerate(self.others):
             beside = kept[max(k - 1, 0) : k + 1]
             here = [_least([cell[j] for cell in beside]) for j in range(len(self.nodes))]
@@ -175,16 +177,11 @@ class _Stage:
 
     def left_over(self, start: fmpq, end: fmpq) -> list[arb]:
         """Return what interpolation between messages, and between inputs, leaves on each cell of messages."""
-        noise, h, found = self.noise, arb(end - start), []
-        first, last, top = self.row(start), self.row(end), noise.density(arb(0))
+        found, rows = [], list(zip((start, end), (self.row(start), self.row(end)), strict=True))
         for j, (y, z) in enumerate(pairwise(self.nodes)):
-            ends = [(x, abs(y - x), abs(z - x), row[j].max(row[j + 1])) for x, row in ((start, first), (end, last))]
-            rest = [noise.left_over(arb(x), self.cells[j], *_sorted(a, b), most) for x, a, b, most in ends]
-            low, high = y - end, z - start
-            near = ZERO if low < 0 < high else min(abs(low), abs(high))
-            most = top if low < 0 < high else last[j] if low >= 0 else first[j + 1]
-            bend = noise.bend(arb(near), arb(max(abs(low), abs(high))), most)
-            found.append(rest[0].max(rest[1]) + h**2 / 8 * bend)
+            tops = [row[j].max(row[j + 1]) for _, row in rows]
+            rest = [self.noise.left_over(x, y, z, top) for (x, _), top in zip(rows, tops, strict=True)]
+            found.append(_most(rest) + self.noise.between(start, end, y, z, _most(tops)))
         return found
 
     def cell(self, k: int, i: int) -> tuple[arb, arb]:
@@ -192,11 +189,14 @@ class _Stage:
         (start, end), (_, kappa, s) = self.places[k][i : i + 2], map(arb, self.sides[k][i])
         noise, h, m = self.noise, arb(end - start), self.hidden
         small = _least([self.whole(x) for x in (start, end)])
-        eta, height = 1 - (1 - noise.rate**2 * h**2 / 8) * small, h * noise.fall / 4
+        if noise.steps:  # nobody is between
+            return ((1 - small).max(arb(0)) if k else arb(0)), arb(0)
+        eta, height = 1 - (1 - noise.curve * h**2 / 8) * small, h * noise.fall / 4
         ends = list(zip(self.row(start), self.row(end), strict=True))
         ratio = [a.max(b) / (small * low) for (a, b), low in zip(ends, m, strict=True)]
         self.check.spend(16 * len(m), hard=True)
-        rest, touched = self.left_over(start, end), range(self.known[start], self.known[end])
+        rest, places = self.left_over(start, end), (self.known[x] if noise.is_translated else 0 for x in (start, end))
+        touched = range(*places)
         least = [bent * x.min(y) for bent, (x, y) in zip(self.bent, pairwise(m), strict=True)]
         tops = [height + x if j in touched else x for j, x in enumerate(rest)]
         mixed = [bent * _least([*a, *b]) for bent, (a, b) in zip(self.bent, pairwise(ends), strict=True)]
@@ -205,7 +205,7 @@ class _Stage:
             return kappa, arb(0)  # nothing is left
         parts: dict[int, list[arb]] = {}
         tail = noise.tail * (m[0] * ratio[0] ** 2 + m[-1] * ratio[-1] ** 2)
-        kinked = h * height**2 / 3 / _least([least[j] for j in touched])
+        kinked = h * height**2 / 3 / _least([least[j] for j in touched]) if touched else arb(0)
         for j, wide in enumerate(self.cells):
             most = ratio[j].max(ratio[j + 1])
             part = parts.setdefault(int(log(float(most)) / _APART) if noise.is_signed else 0, [kinked, tail, *_ZEROS])
@@ -266,7 +266,10 @@ class _Stage:
         return best.min(self._integrals(g)) + taken
 
     def _integrals(self, g: Sequence[arb]) -> arb:
-        """Return the bound over all data sets by the integrals of the plan, in units of the gain of the ends."""
+        """Return the bound over all data sets by the integrals of the plan, in units of the gain of the ends.
+
+        Tilts are those of the ends: what they make of a pair of which messages tell less is less.
+        """
         gain = sum((x for x in g if x > 0), arb(0))
         good = not any(x.contains(0) for x in g) and gain > 0
         self.check.require(good, f"{self.what}: a value that may be 0", "invalid")
@@ -275,11 +278,7 @@ class _Stage:
         for masses in self.classes:
             atoms = [(x / (m * unit), m) for x, m in zip(g, masses, strict=True)]
             laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
-        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, self.data["plan"], self.what)
-
-
-def _sorted(a: fmpq, b: fmpq) -> tuple[arb, arb]:
-    return arb(min(a, b)), arb(max(a, b))
+        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, self.data["plan"], self.what, unit)
 
 
 def _least(values: Sequence[arb]) -> arb:

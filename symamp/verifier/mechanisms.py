@@ -642,19 +642,20 @@ class NoiseOnInterval(Mechanism):
     def __init__(self, check: Check, data: dict[str, Any], what: str) -> None:
         super().__init__(check, data, what)
         self.kind = NOISE[data["kind"]]
-        shaped(data, {"kind": str, self.kind.parameter: str}, what)
-        self.size = data[self.kind.parameter]
-        require(0 < check.number(self.size) < INFINITY, f"{what}: {self.kind.parameter} is not positive", "invalid")
+        shaped(data, {"kind": str} | dict.fromkeys(self.kind.parameters, str), what)
+        self.sizes = {name: data[name] for name in self.kind.parameters}
+        for name, size in self.sizes.items():
+            require(0 < check.number(size) < INFINITY, f"{what}: {name} is not positive", "invalid")
         self.whose, self.pairs = f" of {self.kind.name} noise on an interval of inputs", [(0, 1)]
 
     def noise(self) -> Any:
         """Return the density, at the working precision."""
-        return self.kind(arb(self.check.number(self.size)))
+        return self.kind(*(arb(self.check.number(size)) for size in self.sizes.values()))
 
     def told(self) -> str:
-        """Return the parameter."""
-        known = given(self.size, self.check.number(self.size))
-        return f"{self.kind.name} noise, {self.kind.parameter} = {known}, on an interval of inputs"
+        """Return the parameters."""
+        known = ", ".join(f"{name} = {given(x, self.check.number(x))}" for name, x in self.sizes.items())
+        return f"{self.kind.name} noise, {known}, on an interval of inputs"
 
     def ratio(self, compared: bool) -> Number:
         """Return the largest ratio of the densities of two inputs."""

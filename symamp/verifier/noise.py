@@ -1,23 +1,50 @@
-"""Densities of noise: even, log-concave, smooth but at 0, as bounds for all inputs of [0, 1] ask for them.
+"""Densities of noise, as bounds for all inputs of [0, 1] ask for them: a message y, a node, has ``at(y, x)``.
 
-f'' = c^2 f - q on either side of 0. For bounded ratios c is the rate at which f falls far out, and q >= 0; for Gaussian
-noise c = 0 and q has either sign (docs/proofs/interval.md). Places z are at least 0.
+Noise is even, log-concave and smooth but at 0: f'' = c^2 f - q on either side of 0. For bounded ratios c is the rate at
+which f falls far out, and q >= 0; for Gaussian noise c = 0 and q has either sign (docs/proofs/interval.md). Places z
+are at least 0. Cauchy noise is seen on a circle, and noise on integers has no messages or inputs between its nodes.
 """
 
 from __future__ import annotations
 
-from flint import arb
+from collections.abc import Sequence
+from itertools import pairwise
+
+from flint import arb, ctx, fmpq
+
+from .refusals import require
 
 
 class Laplace:
     """f = c e^(-c z)/2 with c = eps0: q = 0, and what interpolates f by e^(cz) and e^(-cz) is f itself."""
 
-    name, parameter = "Laplace", "eps0"
+    name: str = "Laplace"
+    parameters: tuple[str, ...] = ("eps0",)
     is_signed = False
     """Whether q has either sign."""
+    is_translated = True
+    """Whether messages are places as inputs are, which then are nodes."""
+    steps = 0
+    """The number of steps from 0 to 1 where nothing is between them, else 0."""
 
     def __init__(self, size: arb) -> None:
         self.size = self.rate = size
+
+    def check(self, nodes: Sequence[fmpq], what: str) -> None:
+        """Refuse nodes that are no messages."""
+
+    @property
+    def curve(self) -> arb:
+        """At most f''/f: mixtures of two inputs at the distance h miss a mass of at most h^2/8 times that."""
+        return self.rate**2
+
+    def length(self, y: fmpq, z: fmpq) -> arb:
+        """Return how far apart two messages are."""
+        return arb(z - y)
+
+    def at(self, y: fmpq, x: fmpq) -> arb:
+        """Return the density of a message on an input."""
+        return self.density(arb(abs(y - x)))
 
     @property
     def ratio(self) -> arb:
@@ -50,9 +77,29 @@ class Laplace:
         """Return k for which f'' is at most k f, in units of what interpolation between messages multiplies by."""
         return self.rate**2
 
-    def left_over(self, x: arb, wide: arb, near: arb, far: arb, top: arb) -> arb:
-        """Return at least what interpolation between messages, so far apart, leaves of the density of the input x."""
-        return wide**2 / 8 * self.bend(near, far, top)
+    def left_over(self, x: fmpq, y: fmpq, z: fmpq, top: arb) -> arb:
+        """Return at least what interpolation between two messages leaves of an input, whose larger density is given."""
+        return arb(z - y) ** 2 / 8 * self.bend(*_sorted(abs(y - x), abs(z - x)), top)
+
+    def between(self, start: fmpq, end: fmpq, y: fmpq, z: fmpq, top: arb) -> arb:
+        """Return the same of interpolation between two inputs at messages from y to z, but for the kink.
+
+        ``top`` is the largest density of both inputs at both messages.
+        """
+        low, high = y - end, z - start
+        inside = low < 0 < high
+        ends = (fmpq(0), max(-low, high)) if inside else (abs(low), abs(high))
+        return arb(end - start) ** 2 / 8 * self.bend(*_sorted(*ends), self.density(arb(0)) if inside else top)
+
+    def kept(self, first: arb, second: arb, h: fmpq) -> arb:
+        """Return what mixtures of two inputs are multiplied by, at a message, to be below all between: e^(-L^2/8)."""
+        size = (first / second).log()
+        return (-size * size / 8).exp()
+
+    def weights(self, nodes: Sequence[fmpq]) -> list[arb]:
+        """Return the integrals of the functions that are 1 at a node and 0 at its neighbours."""
+        after, before = zip(*(self.halves(arb(a), arb(b)) for a, b in pairwise(nodes)), strict=True)
+        return [a + b for a, b in zip([self.tail, *before], [*after, self.tail], strict=True)]
 
     def halves(self, a: arb, b: arb) -> tuple[arb, arb]:
         """Return the integrals from a to b of what is 1 at one of them, 0 at the other and interpolates in between."""
@@ -94,7 +141,8 @@ class Gaussian(Logistic):
     Densities of the inputs 0 and 1 interpolate between messages: sqrt(R(0) R(1)) times e^(ay/2) and e^(-ay/2).
     """
 
-    name, parameter, is_signed = "Gaussian", "sigma", True
+    name, is_signed = "Gaussian", True
+    parameters: tuple[str, ...] = ("sigma",)
 
     def __init__(self, size: arb) -> None:
         self.size, self.rate, self.a = size, arb(0), 1 / size**2
@@ -122,9 +170,9 @@ class Gaussian(Logistic):
         """Return (a/2)^2, times what R(x)/sqrt(R(0) R(1)) may change by on a cell of messages."""
         return self.a**2 / 4 * (self.a * wide / 2).exp()
 
-    def left_over(self, x: arb, wide: arb, near: arb, far: arb, top: arb) -> arb:
-        """Return at least what interpolation between messages, so far apart, leaves of the density of the input x."""
-        return wide**2 / 2 * x * (1 - x) * self.steep(wide) * top
+    def left_over(self, x: fmpq, y: fmpq, z: fmpq, top: arb) -> arb:
+        """Return at least what interpolation between two messages leaves of an input, whose larger density is given."""
+        return arb(z - y) ** 2 / 2 * arb(x * (1 - x)) * self.steep(arb(z - y)) * top
 
     def halves(self, a: arb, b: arb) -> tuple[arb, arb]:
         """Return the integrals of combinations of the densities of 0 and 1; neither is between a and b."""
@@ -134,5 +182,129 @@ class Gaussian(Logistic):
         return (t * first - q * second) / whole, (p * second - r * first) / whole
 
 
-NOISE: dict[str, type[Laplace]] = {"laplace": Laplace, "logistic": Logistic, "gaussian": Gaussian}
+class Cauchy(Laplace):
+    """s/(pi (s^2 + z^2)), s the scale: nodes are angles, 1/2 + tau tan(psi) in units of the angle of the interval.
+
+    tau^2 = s^2 + 1/4. The first and the last node are the ends of the circle, -pi/2 and pi/2.
+    """
+
+    name, parameters, is_translated = "Cauchy", ("scale",), False
+    tail, fall = arb(0), arb(0)
+
+    def __init__(self, size: arb) -> None:
+        self.size, self.tau = size, (size**2 + arb(1) / 4).sqrt()
+        self.wide = 2 * (1 / (2 * self.tau)).atan()
+        square = 9 * self.tau**2 / (2 * size**2) - 4
+        self.rate, self.missed = square.sqrt() * self.wide, (square + 4 / (2 * self.tau - 1)) * self.wide**2
+        self.ends: tuple[fmpq, ...] = ()
+
+    def check(self, nodes: Sequence[fmpq], what: str) -> None:
+        """Refuse nodes beyond the circle."""
+        self.ends = nodes[0], nodes[-1]
+        inside = all(abs(self._angle(y)) < arb.pi() / 2 for y in nodes[1:-1])
+        require(inside, f"{what}: nodes beyond the circle", "invalid")
+
+    @property
+    def ratio(self) -> arb:
+        """The largest ratio of the densities of two inputs."""
+        square = self.size**2
+        return (2 * square + 1 + (4 * square + 1).sqrt()) / (2 * square)
+
+    @property
+    def curve(self) -> arb:
+        """At most f''/f."""
+        return 9 / (8 * self.size**2)
+
+    def _angle(self, y: fmpq) -> arb:
+        if y in self.ends:
+            return arb.pi() / (2 if y > 0 else -2)
+        return arb(y - fmpq(1, 2)) * self.wide
+
+    def length(self, y: fmpq, z: fmpq) -> arb:
+        """Return how far apart two angles are, in units of that of the interval."""
+        return (self._angle(z) - self._angle(y)) / self.wide
+
+    def at(self, y: fmpq, x: fmpq) -> arb:
+        """Return the density of an angle on an input."""
+        sine, cosine = self._angle(y).sin_cos()
+        whole = (self.size * cosine) ** 2 + (arb(fmpq(1, 2) - x) * cosine + self.tau * sine) ** 2
+        return self.size * self.tau * self.wide / (arb.pi() * whole)
+
+    def weights(self, nodes: Sequence[fmpq]) -> list[arb]:
+        """Return the integrals of the functions that are 1 at a node and 0 at its neighbours."""
+        halves = [(self.rate * self.length(a, b) / 2).tanh() / self.rate for a, b in pairwise(nodes)]
+        return [a + b for a, b in zip([arb(0), *halves], [*halves, arb(0)], strict=True)]
+
+    def left_over(self, x: fmpq, y: fmpq, z: fmpq, top: arb) -> arb:
+        """Return at least what interpolation between two messages leaves of an input, whose larger density is given."""
+        h = self.length(y, z)
+        return h**2 / 8 * self.missed * top * (self.wide * h / self.size).exp()
+
+    def between(self, start: fmpq, end: fmpq, y: fmpq, z: fmpq, top: arb) -> arb:
+        """Return the same of interpolation between two inputs at messages from y to z."""
+        h, far = arb(end - start), arb(end - start) + self.wide * self.length(y, z)
+        return h**2 / 8 * 25 / (8 * self.size**2) * top * (far / self.size).exp()
+
+    def kept(self, first: arb, second: arb, h: fmpq) -> arb:
+        """Return what mixtures of two inputs are multiplied by to be below all between: e^(-5 h^2/(32 s^2))."""
+        return (-5 * (arb(h) / self.size) ** 2 / 32).exp()
+
+
+class DiscreteGaussian(Gaussian):
+    """Multiples of e^(-z^2/(2 sigma^2)) on integers, for inputs 0..B: nodes are integers over B."""
+
+    name = "discrete Gaussian"
+    parameters: tuple[str, ...] = ("B", "sigma")
+
+    def __init__(self, most: arb, size: arb) -> None:
+        whole = most.unique_fmpz()
+        require(whole is not None and 1 <= whole <= _MOST_INTEGERS, "B: no integer, or too large", "invalid")
+        self.size, self.rate, self.steps = size, arb(0), int(whole)
+        self._total = self._at_least(0) + self._at_least(1)
+
+    def _at_least(self, z: int) -> arb:
+        """Return the sum of all weights from z >= 0 on: beyond the last each is at most a part of the one before."""
+        found, square = arb(0), 2 * self.size**2
+        for k in range(z, z + _MOST_TERMS):
+            weight = (-arb(k * k) / square).exp()
+            if weight < arb(2) ** -ctx.prec:
+                return found + arb(0).union(weight / (1 - (-arb(2 * k + 1) / square).exp()))
+            found += weight
+        require(False, "sigma: too large")
+        return arb("inf")
+
+    def check(self, nodes: Sequence[fmpq], what: str) -> None:
+        """Refuse nodes that are not all integers of a range."""
+        good = (nodes[0] * self.steps).q == 1 and all((b - a) * self.steps == 1 for a, b in pairwise(nodes))
+        require(good, f"{what}: nodes are not the integers of a range", "invalid")
+
+    def at(self, y: fmpq, x: fmpq) -> arb:
+        """Return the probability of a message on an input."""
+        return (-arb(((y - x) * self.steps) ** 2) / (2 * self.size**2)).exp() / self._total
+
+    def beyond(self, z: arb) -> arb:
+        """Return the mass beyond z."""
+        return self._at_least(int((z * self.steps).unique_fmpz()) + 1) / self._total
+
+    def weights(self, nodes: Sequence[fmpq]) -> list[arb]:
+        """Return 1 for each."""
+        return [arb(1)] * len(nodes)
+
+    def kept(self, first: arb, second: arb, h: fmpq) -> arb:
+        """Return the same as of Gaussian noise, 1 where nobody is between."""
+        return arb(1) if h * self.steps == 1 else super().kept(first, second, h)
+
+
+def _sorted(a: fmpq, b: fmpq) -> tuple[arb, arb]:
+    return arb(min(a, b)), arb(max(a, b))
+
+
+_MOST_INTEGERS, _MOST_TERMS = 1000, 100_000
+NOISE: dict[str, type[Laplace]] = {
+    "laplace": Laplace,
+    "logistic": Logistic,
+    "gaussian": Gaussian,
+    "cauchy": Cauchy,
+    "discrete gaussian": DiscreteGaussian,
+}
 """Noise that a certificate names."""
