@@ -24,7 +24,7 @@ from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.few_messages import FewMessages, enclose_few_messages, estimate_log_few_messages
 
 SOURCE = "Theorem K (docs/proofs/few_messages.md)"
-_FEW = 40.0
+_FEW = 25.0
 """With more positive messages the bound over all data sets is near the truth."""
 _MOST_LAWS, _MOST_PAIRS, _MOST_VALUES = 2, 2, 4
 """Laws of other inputs, pairs of inputs, and values of a law, up to which it is tried where nobody asks for it."""
@@ -138,7 +138,7 @@ FEW_MESSAGES = Bound(
     "few_messages",
     (*SHUFFLED, PROBABILITIES, COVERED),
     _parts,
-    rank=5,
+    rank=3,
     skip_by_default=_skipped,
     too_costly=_too_costly,
     only_above=_ONLY_ABOVE,

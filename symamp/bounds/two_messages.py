@@ -252,5 +252,5 @@ TWO_MESSAGES = Bound(
     "two_messages",
     (*SHUFFLED, PROBABILITIES, EVERY_CLASS, ANY_TWO, TWO_KINDS),
     _parts,
-    rank=3,
+    rank=2,
 )
