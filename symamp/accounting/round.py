@@ -44,7 +44,7 @@ from symamp.sums.divergence import Settings
 # What is tuned: the width of a curve against the time of its points, all relative. Every width gives a bound.
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
 _POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIBLE) for x in (1e-5, 1e-4))
-_DEAR_POINT, _POINT_OF_BOXES = 1e-3, 1.5e-2
+_SLOW_POINT, _POINT_OF_BOXES = 1e-3, 1.5e-2
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs. Boxes of pairs
 are fewer where they are less close, and then there are more levels."""
 _FEW_LEVELS = 4
@@ -52,7 +52,7 @@ _FEW_LEVELS = 4
 _FEW_USERS = 1_000
 """For at most this many users kernels need many frequencies, and data sets do not attain the bounds: the values and the
 levels of a curve are less fine."""
-USUAL_GAP, _NOISE_GAP, _WIDEST_GAP, _DEAR_GAP = 3e-4, 1e-3, 5e-3, 1e-2
+USUAL_GAP, _NOISE_GAP, _WIDEST_GAP, _SLOW_GAP = 3e-4, 1e-3, 5e-3, 1e-2
 """Widths of eps that are aimed at. Usually; of noise with a density, where sums on lattices are no closer than some
 ten-thousandths of delta, and the most for few users; the most of noise; of bounds that cost a tenth of a second and
 more at each point: over all data sets, which are themselves no closer than that, and of ratios without a limit."""
@@ -117,9 +117,9 @@ class Round:
         return USUAL_GAP
 
     @property
-    def is_dear(self) -> bool:
+    def is_slow(self) -> bool:
         """Whether points of the upper end take long."""
-        return self.gap >= _DEAR_GAP
+        return self.gap >= _SLOW_GAP
 
     @property
     def gap_below(self) -> float:
@@ -181,8 +181,8 @@ class ShuffledRound(Round):
 
     @property
     def gap(self) -> float:
-        if self._is_dear or self.top is None:
-            return _DEAR_GAP
+        if self._is_slow or self.top is None:
+            return _SLOW_GAP
         is_noise = isinstance(self._chosen[0][1], SmoothPairBound)
         if self.question.n > _FEW_USERS and not is_noise:
             return USUAL_GAP
@@ -192,7 +192,7 @@ class ShuffledRound(Round):
     @property
     def gap_below(self) -> float:
         """The same for the lower end: points of a data set take less time than those of a slow upper bound."""
-        return max(USUAL_GAP, self.gap / _SHARPER_BELOW) if self._is_dear and self.top is not None else self.gap
+        return max(USUAL_GAP, self.gap / _SHARPER_BELOW) if self._is_slow and self.top is not None else self.gap
 
     @property
     def accuracy(self) -> Settings:
@@ -255,8 +255,8 @@ class ShuffledRound(Round):
         at, best = level_at(level), tuple[Evidence, ...]()
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
-            dear = part.estimate_error > 0.0
-            own = _POINT_OF_BOXES if isinstance(part, NoiseInterval) else _DEAR_POINT if dear else accuracy.gap
+            slow = part.estimate_error > 0.0
+            own = _POINT_OF_BOXES if isinstance(part, NoiseInterval) else _SLOW_POINT if slow else accuracy.gap
             settings = replace(accuracy, gap=own).under(limits)
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, settings, None, first, best))
@@ -283,7 +283,7 @@ class ShuffledRound(Round):
         return {}
 
     @property
-    def _is_dear(self) -> bool:
+    def _is_slow(self) -> bool:
         return self._chosen[0][1].estimate_error > 0.0
 
     @cached_property
@@ -311,9 +311,9 @@ class ShuffledRound(Round):
         low, _ = self._data_sets.largest_value(level, n, settings)
         value, bound, part = ladder.least_value(level, n, settings, low, exact=True)
         if value > low + _PAYS:
-            least, dear, dear_part = ladder.least_value(level, n, settings, low)
+            least, slow, slow_part = ladder.least_value(level, n, settings, low)
             if least < value - _PAYS:
-                return ((dear, dear_part), (bound, part)), least - low
+                return ((slow, slow_part), (bound, part)), least - low
         return ((bound, part),), value - low if value > low else 0.0
 
     def _deviation(self, part: PairBound) -> float:

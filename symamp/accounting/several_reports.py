@@ -257,7 +257,7 @@ class SeveralReports:
             (INFINITE if bundled is None else bundled.most, f"{self.reports} reports in one message", bundled, 1),
         ]
         answer = None
-        if asked.effort == "thorough" or not rounds.rounds[0][0].is_dear or _may_be_less(rounds, asked, by_steps[0]):
+        if asked.effort == "thorough" or not rounds.rounds[0][0].is_slow or _may_be_less(rounds, asked, by_steps[0]):
             ask = rounds.epsilon if asked.quantity == "epsilon" else rounds.delta
             answer = ask(asked.written, gap=gap, effort=asked.effort)
             ends.insert(0, (answer.most, f"{self.reports} rounds of {self.n:,} users", answer.proof, 1))

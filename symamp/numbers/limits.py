@@ -27,7 +27,7 @@ inputs and 200 messages, are searched to the end."""
 
 NEAR, FAR, CHEAP, BELOW, TRADE_OFF = 2.1e6, 3.5e5, 7e5, 1.4e6, 4.2e5
 """The usual work of the values of the curve of a round: for the levels that matter and for those far out, for cheap
-bounds where dear ones take too long, for a lower end, and for each curve behind a trade-off function. Fewer values are
+bounds where slow ones take too long, for a lower end, and for each curve behind a trade-off function. Fewer values are
 farther apart, and make eps some percent wider."""
 
 

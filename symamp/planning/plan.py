@@ -26,7 +26,7 @@ from symamp.families import (
 from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_eps0
-from symamp.planning.search import is_dear
+from symamp.planning.search import is_slow
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, cell, json_number
 from symamp.randomizers.mechanism import UTILITIES, variance_of
@@ -39,7 +39,7 @@ NUMBER = "number"
 _SHAPE = f"a number of categories, at least 2, {NUMBER!r}, or a list of families with eps0 free"
 _SCALES = (1.0, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.5)
 """What budgets of several attributes are multiplied with until all together are proved to be private."""
-_GAP, _DEAR_GAP = 1e-3, 3e-2
+_GAP, _SLOW_GAP = 1e-3, 3e-2
 """Widths of eps after all rounds: usually, and where points cost much."""
 _AROUND = (0.7, 0.85, 1.0, 1.15)
 """The budgets that a plot shows, relative to those of the plan."""
@@ -324,11 +324,11 @@ def _together(
         (first, *others) = best.values()
         private = first.budget.private
         if private is None or others:
-            private = whole.delta_of(goal.to_gap(_GAP), _DEAR_GAP if is_dear(whole) else _GAP, (True,))
+            private = whole.delta_of(goal.to_gap(_GAP), _SLOW_GAP if is_slow(whole) else _GAP, (True,))
         if private.most.at_most(delta.given):
             return mechanisms, whole, private
     raise ArgumentError("eps", Problem("no local budget is proved to meet this goal"), "take a larger eps, delta or n")
 
 
 def _epsilon(whole: Composition, delta: Real, effort: str = "default") -> Answer:
-    return whole.epsilon(delta, gap=_DEAR_GAP if is_dear(whole) else _GAP, effort=effort)
+    return whole.epsilon(delta, gap=_SLOW_GAP if is_slow(whole) else _GAP, effort=effort)

@@ -40,7 +40,7 @@ _LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
 largest of a quotient of places."""
 _FIRST_SHIFT = 1e-6
 """How far from the root the first proof is tried, relatively, where estimates are close."""
-_ROUNDS_GAP, _DEAR_ROUNDS_GAP, _BESIDE_DEAR = 1e-3, 3e-2, 4e-3
+_ROUNDS_GAP, _SLOW_ROUNDS_GAP, _BESIDE_SLOW = 1e-3, 3e-2, 4e-3
 """The least width of eps for many rounds; what is taken where points cost much, and for the other end there."""
 _FEW_POINTS, _WIDEST_GAP, _SHARE_OF_BRACKET, _EPS_PER_LOG = 3e-2, 2e-2, 0.1, 0.05
 """The width of eps at which estimates of many rounds aim, and the largest of ends; the share of a bracket that is left
@@ -52,15 +52,15 @@ _CUTS, _NEAR_ENOUGH = 3, 2e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
 _CLOSE, _SAME = 1e-2, 1e-12
 """Places so near, relatively, show rounding in place of a slope; and those so near to an end are the end."""
-_DEAR_ERROR = 0.05
+_SLOW_ERROR = 0.05
 """How far beyond what is missed, in the logarithm of delta, steps go where a trial takes long."""
 _ROOM = 1e-2
 """How far from the root ends that are known by certified sums alone are tried first, in the logarithm of delta."""
 
 
-def is_dear(whole: Composition | CoordinateSums) -> bool:
+def is_slow(whole: Composition | CoordinateSums) -> bool:
     """Return whether points of the upper end take long."""
-    return isinstance(whole, Composition) and any(found.is_dear for found, _ in whole.rounds)
+    return isinstance(whole, Composition) and any(found.is_slow for found, _ in whole.rounds)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Search:
         """Return how far from the root, in the logarithm of delta, the first proof is tried."""
         return _ROOM
 
-    def is_dear(self, x: float) -> bool:
+    def is_slow(self, x: float) -> bool:
         """Return whether one upper end must do: a nearer place is not tried."""
         return False
 
@@ -316,23 +316,23 @@ class ManyRounds(Search):
     def _gap(self, x: float, above: bool) -> float:
         """Return the width of eps that points of one end aim at: wider where they take long."""
         whole = self._one(x)
-        if isinstance(whole, CoordinateSums) or (above and self.is_dear(x)):
-            return _DEAR_ROUNDS_GAP
-        width = max(self._width, _BESIDE_DEAR) if self.is_dear(x) else self._width
+        if isinstance(whole, CoordinateSums) or (above and self.is_slow(x)):
+            return _SLOW_ROUNDS_GAP
+        width = max(self._width, _BESIDE_SLOW) if self.is_slow(x) else self._width
         return max(width, *(found.gap if above else found.gap_below for found, _ in whole.rounds))
 
     def room(self, slope: float) -> float:
         return max(_ROOM, self._width)
 
-    def is_dear(self, x: float) -> bool:
-        return is_dear(self._one(x))
+    def is_slow(self, x: float) -> bool:
+        return is_slow(self._one(x))
 
     def roughly(self, x: float) -> float:
         return gaussian_log_delta(self._one(x).mu, self._budget)
 
     def _estimate(self, x: float, above: bool, width: float = _FEW_POINTS) -> float:
         whole = self._one(x)
-        if above and self.is_dear(x):
+        if above and self.is_slow(x):
             return self.roughly(x)
         if isinstance(whole, Composition):
             return whole.estimate(self._at, above, width)
@@ -349,7 +349,7 @@ class ManyRounds(Search):
 
     def _effort(self, x: float, above: bool) -> str:
         """Return the effort of one answer: one step less where each point takes long, for two or three are asked."""
-        if not (above and self.is_dear(x)):
+        if not (above and self.is_slow(x)):
             return self._at.effort
         efforts = list(EFFORTS)
         return efforts[max(efforts.index(self._at.effort) - 1, 0)]
@@ -399,7 +399,7 @@ class _Side:
         self.root = log(found[0] / search.range.least)
         self._slope = -search.log_delta * found[1] if isfinite(found[1]) and found[1] > 0.0 else 1.0
         self.width = search.room(self._slope) if found[1] > 0.0 else 0.0
-        self.error = _DEAR_ERROR if above and search.is_dear(found[0]) else 0.0
+        self.error = _SLOW_ERROR if above and search.is_slow(found[0]) else 0.0
         self._known: dict[float, Trial[Proof]] = {}
 
     def slope(self, place: float) -> float:
@@ -425,7 +425,7 @@ class _Side:
     def nearest_failure(self, proved: float) -> float | None:
         """Return the nearest place without a proof before one with; None if it is next to it, or is not looked for."""
         failed = [x for x, t in self._known.items() if t.proof is None and self.outward * (proved - x) > 0.0]
-        if not failed or self.search.is_dear(proved):
+        if not failed or self.search.is_slow(proved):
             return None
         x = max(failed, key=lambda place: self.outward * place)
         middle = self.search.range.admitted(sqrt(x) * sqrt(proved), self.outward)
@@ -438,7 +438,7 @@ class _Side:
         else:
             proved, miss = goal.is_missed(answer), -log_miss(answer.least, self.search.log_delta)
         return Trial(
-            Proof(answer, x) if proved else None, miss, inf if self.above and self.search.is_dear(x) else WORTH
+            Proof(answer, x) if proved else None, miss, inf if self.above and self.search.is_slow(x) else WORTH
         )
 
 

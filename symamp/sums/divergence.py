@@ -48,7 +48,7 @@ ENUMERATE_AT_ONCE, ENUMERATE_AT_MOST, ENUMERATE_FOR_DIGITS = 1_500, 300_000, 3_0
 """Outcomes that are enumerated before anything else is tried, where nothing else meets the gap, and for digits."""
 _STEPS_FOR_DIGITS, _STEPS_PER_FREQUENCY = 3_000_000, 12
 """Steps of binomial tails for digits, and how many of them take the time of one frequency in balls."""
-_CHEAP_FREQUENCIES, _FEW_VALUES, _MOST_DEAR = 400, 128, 4_000
+_FAST_FREQUENCIES, _FEW_VALUES, _MOST_IF_SLOW = 400, 128, 4_000
 """Frequencies of a kernel that is tried first; up to so many values of G a frequency is cheap, of more so many may be
 asked for at the usual gap."""
 _NEIGHBOURS, _POORER = (2**4, 2**12), 1.2
@@ -209,10 +209,10 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
     # About as much work for laws of many values.
     most = settings.most_frequencies
     if len(g.values) > _FEW_VALUES:
-        most = min(most * _FEW_VALUES // len(g.values), _MOST_DEAR if settings.gap >= Settings.gap else most)
+        most = min(most * _FEW_VALUES // len(g.values), _MOST_IF_SLOW if settings.gap >= Settings.gap else most)
     if settings.gap >= gap:
         # A kernel that needs few frequencies is tried first, because its sums are short to check.
-        cheap = min(most, _CHEAP_FREQUENCIES)
+        cheap = min(most, _FAST_FREQUENCIES)
         kernel = sharp_sum(g, n, gap, cheap, tilted.theta)
         _charge(limits, g, kernel, cheap)
         if kernel is not None:
@@ -220,7 +220,7 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
     tails = plan_tails(tilted, n, log(settings.gap) + log(gaussian_estimate(tilted)))
     work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
     more = min(most, work // _STEPS_PER_FREQUENCY)
-    if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
+    if settings.gap >= gap and more > _FAST_FREQUENCIES:
         kernel = sharp_sum(g, n, gap, more, tilted.theta)
         _charge(limits, g, kernel, more)
         if kernel is not None:

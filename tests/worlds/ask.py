@@ -888,7 +888,7 @@ def ask_certificate(case: Case) -> None:
 
 
 CHEAP = ((ask_exact, 0.06), (ask_epsilon, 0.08), (ask_budget_alone, 0.03), (ask_budgets_alone, 0.3), (ask_tables, 0.15))
-DEAR = (
+RARELY = (
     (ask_rounds, 0.02),
     (ask_least_n, 0.004),
     (ask_most_rounds, 0.002),
@@ -901,27 +901,27 @@ DEAR = (
     (ask_coordinates, 0.004),
     (ask_certificate, 0.004),
 )
-"""Which share of the worlds a question is asked of: dear ones rarely."""
+"""Which share of the worlds a question is asked of: slow ones rarely."""
 
 
-def examine(seed: int, index: int, *, dear: float = 1.0) -> Case:
+def examine(seed: int, index: int, *, slow: float = 1.0) -> Case:
     """Draw the world of this number, and ask about it."""
     rng = Random(f"{seed} {index}")
     case = Case(draw.world(rng), rng)
     ask_delta(case)
-    dear_methods = ("all_data_sets", "generic_all_data_sets", "two_messages", "few_messages", "envelope")
+    slow_methods = ("all_data_sets", "generic_all_data_sets", "two_messages", "few_messages", "envelope")
     if not is_crowd(case.world):
         quick = not isinstance(case.world.takes_part, Chosen)
         for _ in range(1 if quick else 0):
             method = rng.choice(TABLE_METHODS)
-            if method not in dear_methods or rng.random() < 0.3 * dear:
+            if method not in slow_methods or rng.random() < 0.3 * slow:
                 ask_delta(case, method)
         if not quick and rng.random() < 0.3:
             ask_delta(case, rng.choice(TABLE_METHODS))
     for question, share in CHEAP:
         if rng.random() < share:
             question(case)
-    for question, share in DEAR:
-        if rng.random() < share * dear:
+    for question, share in RARELY:
+        if rng.random() < share * slow:
             question(case)
     return case

@@ -83,7 +83,7 @@ def _write(file: TextIO | None, data: dict[str, object]) -> None:
         file.flush()
 
 
-def run(seed: int, first: int, last: int, *, dear: float, seconds: float | None, file: TextIO | None) -> Tally:
+def run(seed: int, first: int, last: int, *, slow: float, seconds: float | None, file: TextIO | None) -> Tally:
     """Examine worlds one after the other, until the last, the time or an interruption."""
     tally, start, shown = Tally(), time.perf_counter(), 0.0
     number = first
@@ -92,7 +92,7 @@ def run(seed: int, first: int, last: int, *, dear: float, seconds: float | None,
             passed = time.perf_counter() - start
             if seconds is not None and passed > seconds:
                 break
-            case = examine(seed, number, dear=dear)
+            case = examine(seed, number, slow=slow)
             tally.add(case)
             for found in record(seed, number, case):
                 print(f"{number}: {found['status']}: {found['setting']}; {found['question'][:80]}; {found['method']}; "
@@ -118,19 +118,19 @@ def main() -> None:
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--first", type=int, help="number of the first world; by default where the file ends")
     words.add_argument("--seconds", type=float, help="stop after so many seconds")
-    words.add_argument("--dear", type=float, default=1.0, help="how often questions that take long are asked")
+    words.add_argument("--slow", type=float, default=1.0, help="how often questions that take long are asked")
     words.add_argument("--findings", type=Path, help="file of JSON lines that findings are appended to")
     words.add_argument("--one", type=int, help="show one world and what is answered")
     given = words.parse_args()
     if given.one is not None:
-        case = examine(given.seed, given.one, dear=given.dear)
+        case = examine(given.seed, given.one, slow=given.slow)
         print(case.world)
         for outcome in case.outcomes:
             print(f"{outcome.status:<9} {outcome.question} {outcome.method} {outcome.detail} {outcome.seconds:.3f} s")
         return
     first = begun(given.findings, given.seed) if given.first is None else given.first
     file = given.findings.open("a", encoding="utf-8") if given.findings else None
-    tally = run(given.seed, first, given.worlds, dear=given.dear, seconds=given.seconds, file=file)
+    tally = run(given.seed, first, given.worlds, slow=given.slow, seconds=given.seconds, file=file)
     print(*tally.lines(), sep="\n")
     if file is not None:
         file.close()

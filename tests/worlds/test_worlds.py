@@ -14,11 +14,11 @@ from tests.worlds import ask, combinations, draw, levels, run
 CHUNK = 100
 
 
-def falsehoods(seed, first, last, dear):
+def falsehoods(seed, first, last, slow):
     """What is found false in the worlds of these numbers; how long an answer takes is no falsehood."""
     found = []
     for number in range(first, last):
-        case = ask.examine(seed, number, dear=dear)
+        case = ask.examine(seed, number, slow=slow)
         found += [(number, case.world, o) for o in case.outcomes if o.status in ("false", "crash")]
     return found
 
@@ -26,13 +26,13 @@ def falsehoods(seed, first, last, dear):
 @pytest.mark.parametrize("chunk", some(range(20), 5))
 def test_random_worlds(chunk):
     """Two thousand worlds, with few of the questions that take long; ``tests.worlds.run --one`` shows one of them."""
-    assert falsehoods(1, chunk * CHUNK, (chunk + 1) * CHUNK, dear=0.2) == []
+    assert falsehoods(1, chunk * CHUNK, (chunk + 1) * CHUNK, slow=0.2) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(100))
 def test_more_random_worlds(chunk):
-    assert falsehoods(2, chunk * CHUNK, (chunk + 1) * CHUNK, dear=1) == []
+    assert falsehoods(2, chunk * CHUNK, (chunk + 1) * CHUNK, slow=1) == []
 
 
 @pytest.mark.parametrize("worlds", [16, pytest.param(1000, marks=pytest.mark.slow)])
@@ -128,7 +128,7 @@ def test_levels_beside_a_budget():
 def test_a_run_goes_on_where_it_was(tmp_path, capsys):
     file = tmp_path / "found.jsonl"
     with file.open("a", encoding="utf-8") as lines:
-        tally = run.run(1, 0, run.EVERY, dear=0, seconds=None, file=lines)
+        tally = run.run(1, 0, run.EVERY, slow=0, seconds=None, file=lines)
     assert tally.worlds == run.EVERY
     assert run.begun(file, 1) == run.EVERY
     assert run.begun(file, 2) == run.begun(None, 1) == run.begun(tmp_path / "none", 1) == 0

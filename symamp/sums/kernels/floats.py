@@ -182,7 +182,7 @@ class _Search:
                 break
             if found.upper > 0.0:
                 estimate = min(estimate, found.upper)
-            # Once more where rare large values make the first guess many times as dear as it had to be.
+            # Once more where rare large values make the first guess many times as large as necessary.
             longest = 0.9 if found.gap > gap else _COARSER
             d *= float(np.clip(0.95 * np.sqrt(gap / max(found.gap, 1e-3 * gap)), 0.25, longest))
         return best
