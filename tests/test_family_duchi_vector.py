@@ -1,15 +1,16 @@
 """The vector mechanism of Duchi, Jordan, Wainwright: odd and even dimension, and the correction of the even one."""
 
+from fractions import Fraction
+
 import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.bounds.convex_order import is_worse
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
-from symamp.laws.law import Level
 from symamp.randomizers.families.duchi_vector import CorrectedDuchiVector, DuchiVector, EvenDuchiVector
+from tests.oracle.convex_order import is_worse
 
 t = sp.exp(sp.Symbol("eps0", real=True))
 PRINTED = (t - 1) / (t + 1)
@@ -82,7 +83,7 @@ def test_corrected_even_dimension():
 @pytest.mark.parametrize("member", [DuchiVector(m=1, eps0="log(3)"), CorrectedDuchiVector(m=2, eps0="log(3)")], ids=str)
 def test_opposite_corners_are_worst(member):
     for other in pair_classes(member.table()):
-        assert is_worse(member.blanket(), other.decomposition, Level.of_float(0.3))
+        assert is_worse(member.blanket(), other.decomposition, Fraction(4, 3))
 
 
 def test_even_dimensions_are_numbers():

@@ -1,14 +1,15 @@
 """Harmony and PrivKV: components by hand, the formulas of 002, and the worst pair of the tables."""
 
+from fractions import Fraction
+
 import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.bounds.convex_order import is_worse
 from symamp.decompositions.pairs import pair_classes
 from symamp.formulas.normal_form import normal
-from symamp.laws.law import Level
 from symamp.randomizers.families.sampled_coordinate import Harmony, PrivKV
+from tests.oracle.convex_order import is_worse
 
 a = sp.exp(sp.Symbol("eps0", real=True) / 2)
 DISJOINT, OPPOSITE = ("x0", "x1"), ("x0", "opposite")
@@ -68,10 +69,10 @@ def test_priv_kv_printed_formulas_are_refuted():
 
 
 def test_priv_kv_disjoint_keys_are_worse():
-    member = PrivKV(s=2, d=5, eps0=1)
+    member = PrivKV(s=2, d=5, eps0="log(9)")
     disjoint, opposite = (member.blanket(*pair) for pair in (DISJOINT, OPPOSITE))
-    for eps in (0.05, 0.4):
-        assert is_worse(disjoint, opposite, Level.of_float(eps))
+    for E in (Fraction(21, 20), Fraction(3, 2)):
+        assert is_worse(disjoint, opposite, E)
     assert sa.epsilon(member, n=10**5, delta="1e-8", gap=1e-3).pair == DISJOINT
 
 
@@ -81,7 +82,7 @@ def test_priv_kv_disjoint_keys_are_worse():
 def test_the_first_pair_is_the_worst_of_the_table(member):
     worst = member.blanket(*DISJOINT)
     for other in pair_classes(member.table()):
-        assert is_worse(worst, other.decomposition, Level.of_float(0.3))
+        assert is_worse(worst, other.decomposition, Fraction(4, 3))
 
 
 def test_priv_kv_third_set_of_keys_if_there_is_room():

@@ -88,10 +88,6 @@ class PairBoundDefaults(Protocol):
         """A proved triple for the same inputs whose divergence is at most this one's, as certificates show it."""
         return None
 
-    def dominates(self, other: PairBound, level: Level) -> bool:
-        """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
-        return False
-
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows, or 0 where none is known."""
         return arb(0)
@@ -327,15 +323,15 @@ class MaxOverPairs:
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds every part at this level.
 
-        Parts that the first one dominates by convex order, for every n, are not evaluated, and the others only as
-        sharply as it takes to see that they are not above the first one, or the goal. With a ``goal`` the search
-        ends at the first evaluation that is not proved to be at most the goal. ``first`` is evaluated first. ``known``
-        are evaluations, at this level, of another bound on the same pairs: they are used where they prove the limit.
+        ``first`` is evaluated first, and the others only as sharply as it takes to see that they are not above it, or
+        the goal. With a ``goal`` the search ends at the first evaluation that is not proved to be at most the goal.
+        ``known`` are evaluations, at this level, of another bound on the same pairs: they are used where they prove the
+        limit.
 
         Guarantee
         ---------
         The divergence of every part is at most the largest ``upper`` of the result, unless the last of them is above
-        the goal. Proof: docs/proofs/convex_order.md.
+        the goal. Proof: docs/proofs/blanket_reduction.md.
         """
         worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
@@ -346,7 +342,7 @@ class MaxOverPairs:
                 break
             if other.pair in bounded:
                 found.append(bounded[other.pair])
-            elif not worst.dominates(other, level):
+            else:
                 found.append(sharp_enough(other, level, n, limit, settings))
         return tuple(found)
 

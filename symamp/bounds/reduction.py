@@ -11,7 +11,6 @@ import sympy as sp
 from flint import arb
 
 from symamp.bounds.bound import DataSets, PairBound, PairBoundDefaults
-from symamp.bounds.convex_order import is_worse
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.blanket import Weights, triple
 from symamp.decompositions.decomposition import Decomposition
@@ -92,16 +91,6 @@ class Reduction(PairBoundDefaults):
         The divergence of the triple lies between the outer ends. Proof: docs/proofs/kernel_sandwich.md.
         """
         return _enclosed(settings.limits, self.decomposition, not self.has_null, level, n, settings)
-
-    def dominates(self, other: PairBound, level: Level) -> bool:
-        """Return whether convex order proves that ``other`` is not worse at this level, for every n.
-
-        Guarantee
-        ---------
-        True implies that the divergence of ``other`` is at most that of this triple.
-        Proof: docs/proofs/convex_order.md.
-        """
-        return is_triple(other) and is_worse(self.decomposition, other.decomposition, level)
 
 
 def is_triple(part: PairBound) -> TypeGuard[Reduction]:

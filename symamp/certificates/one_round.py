@@ -61,8 +61,8 @@ MORE_BITS = (0, 32, 512, 4096)
 LEAST_BITS, _HISTOGRAM_BITS = 160, 64
 """Bits of the shortest certificate, and those beyond an evaluation that histograms take."""
 FINER_GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
-"""Relative gaps tried, widest first, for what has no evaluation yet, as triples that convex order or the local budget
-has settled, or none that proves the claim."""
+"""Relative gaps tried, widest first, for what has no evaluation yet, as pairs that another bound or the local
+budget has settled, or none that proves the claim."""
 _MOST_LISTED, _MOST_INPUTS = 4, 64
 """The most inputs of a table whose classes of pairs are all listed; beyond the second there is no certificate."""
 
@@ -107,7 +107,7 @@ def certificate(claim: Claim) -> Data:
     """Return the certificate of a claim as JSON-ready data (documented in docs/certificates.md).
 
     Every number is exact: doubles as fractions, probabilities and levels as expressions. All classes of pairs of the
-    method are covered; those that convex order has settled are evaluated here. ``verify`` has accepted the result.
+    method are covered; those that another bound has settled are evaluated here. ``verify`` has accepted the result.
     Raises PrecisionError if no precision suffices for that.
 
     >>> import symamp as sa
