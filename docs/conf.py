@@ -28,6 +28,7 @@ nb_execution_mode = "cache"  # of the notebooks, which are kept without outputs;
 nb_execution_cache_path = str(ROOT / "docs" / "_build" / "notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_merge_streams = True  # all that a cell prints is one block
 
 # Types of other packages link to their pages where the build may use a network; else their names stand there as text.
 _OTHERS = {

@@ -18,6 +18,8 @@ from symamp.randomizers.family import Family
 
 FOLDER = Path(__file__).resolve().parent / "generated"
 USERS = tuple(10**k for k in range(3, 9))
+MANY_USERS = tuple(round(10 ** (k / 4)) for k in range(12, 33))
+"""The same range in finer steps, for lines that bend."""
 DELTA = "1e-8"
 
 
@@ -39,7 +41,7 @@ def decomposition() -> Figure:
 def claims() -> Figure:
     """Draw both certified ends for one mechanism, and a published bound that knows its budget only."""
     figure, ax = _axes()
-    ns = tuple(10**k for k in range(2, 6))
+    ns = tuple(round(10 ** (k / 6)) for k in range(12, 31))
     known, unknown = sa.HadamardResponse(K=16, eps0=4), sa.PureLDP(eps0=4)
     answers = [sa.epsilon(known, n=n, delta="1e-6", gap=1e-2) for n in ns]
     ax.plot(ns, [a.upper for a in answers], color="tab:blue", label="certified upper bound")
@@ -65,7 +67,8 @@ def deployment() -> Figure:
     figure, ax = _axes()
     for budget in (1, 2, 4):
         mech = sa.RandomizedResponse(k=10, eps0=budget)
-        ax.plot(USERS, [sa.epsilon(mech, n=n, delta=DELTA, gap=1e-2).upper for n in USERS], label=f"ε₀ = {budget}")
+        upper = [sa.epsilon(mech, n=n, delta=DELTA, gap=1e-2).upper for n in MANY_USERS]
+        ax.plot(MANY_USERS, upper, label=f"ε₀ = {budget}")
     ax.set(xscale="log", yscale="log", xlabel="users n", ylabel="central ε")
     ax.legend()
     return figure
