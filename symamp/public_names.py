@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterable
 from inspect import isfunction
 from typing import Any
@@ -9,7 +10,15 @@ from typing import Any
 from symamp.errors import checked_call
 
 
-class PublicNames:
+class _ListedNames(ABCMeta):
+    """``dir`` of a class leaves out what ``dir`` of its instances does."""
+
+    def __dir__(cls) -> Iterable[str]:
+        internal = _internal(cls)
+        return [name for name in super().__dir__() if name not in internal]
+
+
+class PublicNames(metaclass=_ListedNames):
     """A base class: ``dir`` leaves out the names that a class lists in ``_internal_names``, for itself and below.
 
     Such names can be called as before, and are documented for those who describe a mechanism or a bound. All other

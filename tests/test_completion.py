@@ -56,6 +56,7 @@ def completed(thing):
 def test_what_is_offered_of_an_object(kind):
     thing, names = SHOWN[kind]
     assert completed(thing) == set(names.split())
+    assert completed(type(thing)) <= completed(thing)
     assert all(hasattr(type(thing), name) or hasattr(thing, name) for name in names.split())
 
 
