@@ -38,12 +38,11 @@ _POOR = 0.1
 class FewMessagesPairBound(PairOfInputs):
     """The bound of one pair of inputs, or of a group of pairs.
 
-    ``kinds`` lists the numbers of the triples of each kind of other users, which ``mix`` kinds or not. Where the
-    theorem does not apply it is the bound ``otherwise``.
+    ``kinds`` lists the numbers of the triples of each kind of other users. Where the theorem does not apply it is the
+    bound ``otherwise``.
     """
 
     kinds: tuple[tuple[int, ...], ...]
-    mix: bool
     otherwise: PairBound
 
     method: ClassVar[str] = "few_messages"
@@ -58,7 +57,7 @@ class FewMessagesPairBound(PairOfInputs):
     @cached_property
     def searches(self) -> FewMessages:
         """What was found at the levels asked before."""
-        return FewMessages(self.laws, self.kinds, self.mix)
+        return FewMessages(self.laws, self.kinds, self.mixed)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
@@ -86,14 +85,13 @@ def _parts(subject: Subject) -> Iterator[PairBound]:
         for triples in pairs_of_inputs(listed(subject)):
             different = tuple({t.signature: t for t in reversed(triples)}.values())[::-1]
             alone = tuple((i,) for i in range(len(different)))
-            yield FewMessagesPairBound(different, alone, False, AllDataSetsPairBound(triples))
+            yield FewMessagesPairBound(different, alone, AllDataSetsPairBound(triples))
         return
     for group in groups:
         found = PairGroupBound.of(group)
-        if isinstance(found, Reduction) or not isinstance(found, PairGroupBound):
-            yield found
-        else:
-            yield FewMessagesPairBound(found.triples, group.kinds, found.mixed, found)
+        if isinstance(found, PairGroupBound):
+            found = FewMessagesPairBound(found.triples, group.kinds, found, mixed=found.mixed)
+        yield found
 
 
 def _skipped(subject: Subject) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from heapq import nlargest
 from math import inf
@@ -64,11 +64,11 @@ class PairOfInputs(PairBoundDefaults):
     """
 
     triples: tuple[Reduction, ...]
+    mixed: bool = field(default=False, kw_only=True)
 
     method: ClassVar[str]
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str]
-    mixed: ClassVar[bool] = False
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -87,7 +87,7 @@ class PairOfInputs(PairBoundDefaults):
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed, as are searches."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.compare}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""

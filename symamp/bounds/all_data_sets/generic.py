@@ -50,7 +50,6 @@ class PatternCell(AllDataSetsPairBound):
 
     method: ClassVar[str] = NAME
     source: ClassVar[str] = SOURCE
-    mixed: ClassVar[bool] = True
 
 
 def generic_all_data_sets_bound(subject: Subject) -> MaxOverPairs:
@@ -71,7 +70,7 @@ def _parts(t: sp.Expr) -> Iterator[PairBound]:
     for ends in pairwise((_LEAST_SHARE, *_shares(float(t)))):
         found = below if ends[0] < 0 else above
         masses = [_mass(t, share) for share in ends]
-        yield PatternCell(tuple(_vertex_law(t, p, v) for p in masses for v in found(t, p)), ends)
+        yield PatternCell(tuple(_vertex_law(t, p, v) for p in masses for v in found(t, p)), ends, mixed=True)
     yield _low_blanket(t, _mass(t, _LEAST_SHARE))
 
 

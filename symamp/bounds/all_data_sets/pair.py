@@ -70,12 +70,6 @@ class AllDataSetsPairBound(PairOfInputs):
         return enclose_all_data_sets(self.searches, level, n, settings, rough=is_rough(settings))
 
 
-class GroupEnvelope(EnvelopePairBound):
-    """The envelope of laws that may be mixed: a group of pairs of inputs."""
-
-    mixed: ClassVar[bool] = True
-
-
 @dataclass(frozen=True)
 class PairGroupBound(AllDataSetsPairBound):
     """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples.
@@ -84,8 +78,6 @@ class PairGroupBound(AllDataSetsPairBound):
     """
 
     above: Reduction | None = None
-
-    mixed: ClassVar[bool] = True
 
     @staticmethod
     def of(group: PairGroup, others: Others | None = None) -> PairBound:
@@ -97,12 +89,12 @@ class PairGroupBound(AllDataSetsPairBound):
                 return above
         one, laws = sp.Integer(1), ((f"law {i}", law) for i, law in enumerate(group.laws))
         triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
-        return (ListedGroupBound if group.listed else PairGroupBound)(tuple(triples), above, others=others)
+        return PairGroupBound(tuple(triples), above, others=others, mixed=not group.listed)
 
     @cached_property
     def envelope(self) -> EnvelopePairBound:
         """The envelope of the laws, which is above their mixtures, too."""
-        return (GroupEnvelope if self.mixed else EnvelopePairBound)(self.triples)
+        return EnvelopePairBound(self.triples, mixed=self.mixed)
 
     @property
     def looser_proxy(self) -> PairBound:
@@ -136,9 +128,3 @@ class PairGroupBound(AllDataSetsPairBound):
         if not self._is_sharp(level, n) and self.envelope.log_estimate(level, n, rough) < own:
             return self.envelope.enclose(level, n, settings)
         return super().enclose(level, n, settings)
-
-
-class ListedGroupBound(PairGroupBound):
-    """The same where every other input has one of the laws itself."""
-
-    mixed: ClassVar[bool] = False
