@@ -15,6 +15,7 @@ from symamp.accounting.exports import to_document
 from symamp.accounting.round import ShuffledRound
 from symamp.numbers.limits import Limits
 from symamp.settings.question import Question
+from symamp.verifier import verify
 from tests.oracle import composition as oracle
 
 KRR = sa.RandomizedResponse(k=10, eps0=1)
@@ -293,3 +294,30 @@ def test_sums_that_overflow_leave_the_value_open():
     """Losses of a million in 10^5 rounds: no precision makes the sum finite, and nothing is claimed of it."""
     found = sa.from_privacy_profile([(999999, 0), ("1/7", "1e-30"), (1e-9, "1e-8")]).rounds(10**5).tradeoff()
     assert all(0.0 <= low <= high <= 1.0 for low, high in map(found.at, ("1/10", 0, 1, "1/2")))
+
+
+def test_every_round_has_curves_and_documents():
+    krr = sa.RandomizedResponse(k=2, eps0=1)
+    drawn = sa.profile(krr, n=100).sampled(n=100, of=1000)
+    again = sa.GivenProfile.from_dict(drawn.to_dict(delta="1e-6"))
+    (upper,) = drawn.curve(["0.05"]).upper
+    assert upper <= again.delta("0.05").upper < 1.1 * upper
+    days = sa.several_reports(krr, n=100, reports=2, seen="rounds")
+    assert days.to_callable(delta="1e-6")(0.2) >= days.curve(["0.2"]).upper[0]
+
+
+@pytest.mark.slow
+def test_coordinates_have_what_rounds_have():
+    seen = sa.profile(sa.UnaryEncoding.oue(D=4, eps0=1), n=2000, view="coordinates")
+    again = sa.GivenProfile.from_dict(seen.to_dict(delta="1e-8"))
+    assert seen.epsilon("1e-6").upper <= again.epsilon("1e-6").upper < 1.01 * seen.epsilon("1e-6").upper
+    assert seen.risk(rates=["0.01"]).advantage.upper < 0.01
+    assert seen.renyi(2).upper[0] > 0
+
+
+@pytest.mark.slow
+def test_rounds_of_a_joint_have_a_certificate():
+    """Some points are of its table over all data sets, others of the blanket of the pair that is worst."""
+    joint = sa.joint([sa.RandomizedResponse(k=3, eps0=1), sa.RandomizedResponse(k=2, eps0=1)])
+    answer = sa.profile(joint, n=2000).rounds(3).epsilon("1e-6", gap="0.05")
+    assert verify(json.dumps(answer.certificate())).status == "valid"

@@ -31,12 +31,11 @@ from symamp.accounting.tradeoff import TradeOff, composed_above, trade_off
 from symamp.certificates.text import exact_double, expression_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.reading import Real, failure_probability, listed
+from symamp.numbers.reading import Real, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
-from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
-from symamp.questions.curve import Curve
+from symamp.questions.curve import HasCurve
 from symamp.questions.risk import RATES, Risk, risk_of
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
@@ -51,7 +50,7 @@ _LARGEST_EPS = 700.0
 
 
 @dataclass(frozen=True)
-class Composition(PublicNames):
+class Composition(HasCurve):
     """Rounds, each with how often it is run, composed adaptively.
 
     Covered: mechanisms, users (at least n) and all inputs may depend on the outputs of earlier rounds; fresh randomness
@@ -222,15 +221,6 @@ class Composition(PublicNames):
         0.0309
         """
         return gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
-
-    @undisturbed()
-    def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
-        """Return certified brackets of delta at every eps of a grid; neighbouring ones share their points."""
-        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
-
-    def plot(self, eps: Iterable[object], ax: Any = None) -> Any:
-        """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""
-        return self.curve(eps).plot(ax)
 
     def renyi(
         self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"

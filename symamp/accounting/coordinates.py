@@ -14,6 +14,7 @@ from flint import arb
 from symamp.accounting.composition import Composition
 from symamp.accounting.pairs import round_count
 from symamp.accounting.round import ShuffledRound
+from symamp.accounting.round_profile import RoundProfile
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.certificates.evidence import counts_of_coordinates
 from symamp.certificates.rounds import Sums
@@ -27,6 +28,7 @@ from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
+from symamp.questions.curve import HasCurve
 from symamp.questions.profile import Profile
 from symamp.randomizers.combined import Joint
 from symamp.randomizers.families.unary_encoding import _Unary as Unary
@@ -92,7 +94,7 @@ class SumsProof:
 
 
 @dataclass(frozen=True)
-class CoordinateSums:
+class CoordinateSums(RoundProfile, HasCurve):
     """What the coordinates of n messages reveal, each coordinate shuffled, or summed, by itself.
 
     The upper end composes the curves of the coordinates in which two inputs may differ. Of unary encodings the lower
@@ -105,6 +107,8 @@ class CoordinateSums:
     >>> 0 < seen.lower < seen.upper < sa.delta(oue, n=10, eps="1/2").lower
     True
     """
+
+    _internal_names = "one_end parts mu"
 
     mechanism: Any
     n: int

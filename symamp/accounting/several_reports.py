@@ -16,6 +16,7 @@ from symamp.accounting.composition import Composition
 from symamp.accounting.losses import gaussian_epsilon, gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.round import ShuffledRound
+from symamp.accounting.round_profile import Exported
 from symamp.accounting.rounds_proof import SLACK, RoundsProof
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.certificates.mechanisms import Described
@@ -32,6 +33,7 @@ from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
+from symamp.questions.curve import HasCurve
 from symamp.questions.profile import Profile
 from symamp.randomizers.combined import joint
 from symamp.settings.participation import Participation, checked_participation
@@ -154,7 +156,7 @@ class TogetherProof:
 
 
 @dataclass(frozen=True, repr=False)
-class SeveralReports:
+class SeveralReports(Exported, HasCurve):
     """What several reports of each of n users reveal: made by ``symamp.several_reports``.
 
     >>> import symamp as sa

@@ -24,6 +24,7 @@ from symamp.settings.question import Question
 from symamp.sums.kernels.tilted import Plan
 from symamp.verifier import verify
 
+ALL_DATA_SETS = "all_data_sets"
 _BITS_OF_POINTS = MORE_BITS[1]
 """How many bits the points of a curve have beyond their evaluations."""
 
@@ -85,7 +86,7 @@ def certificate(
     """
     crowds = {c.place: crowd_rounds(c.question, c.points) for c in _curves(above) if c.question and c.question.victims}
     proofs = {
-        c.place: [_proof(c.question, *p) for p in c.points]
+        c.place: [_proof(c.question, *p, _listed(c)) for p in c.points]
         for c in _curves(above)
         if c.question is not None and c.place not in crowds
     }
@@ -126,11 +127,23 @@ def _curves(side: Rounds | None) -> Sequence[Curve]:
     return () if side is None else side.curves
 
 
-def _proof(question: Question, level: fmpq, found: tuple[Evidence, ...]) -> tuple[Above, str]:
+def _listed(curve: Curve) -> Question | None:
+    """Return the question about the table of a composed mechanism, if points are about it: then all are to be."""
+    question, methods = curve.question, {e.part.method for _, found in curve.points for e in found}
+    if question is None or ALL_DATA_SETS not in methods or methods == {ALL_DATA_SETS}:
+        return None
+    mechanism = question.subject.randomizers[0].mechanism
+    if mechanism is None or not mechanism.is_composed or question.subject.participation is not None:
+        return None
+    return Question.of(mechanism.listed, question.n, None)
+
+
+def _proof(question: Question, level: fmpq, found: tuple[Evidence, ...], listed: Question | None) -> tuple[Above, str]:
     """Return what proves a point above, and its upper end as a text."""
     at = At.of(sp.log(rational_of(level)))
     high = outward(largest_upper(found), up=True)
-    return one_round.proof_above(question, found, at, high), fraction_text(high)
+    about = question if listed is None or found[0].part.method == ALL_DATA_SETS else listed
+    return one_round.proof_above(about, found, at, high), fraction_text(high)
 
 
 def _described(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.decompositions.printing import axes_for
+from symamp.numbers.reading import Real, listed
+from symamp.numbers.surroundings import undisturbed
+from symamp.public_names import PublicNames
 from symamp.questions.bracket import ShownAsTable, falling
 
 if TYPE_CHECKING:
@@ -103,3 +106,26 @@ class Curve(ShownAsTable):
         arrays = (self.eps, self.lower, self.upper, self.log10_lower, self.log10_upper)
         for *numbers, method in zip(*arrays, self.methods, strict=True):
             yield (*(float(x) for x in numbers), method)
+
+
+class HasCurve(PublicNames):
+    """A base class for what brackets delta at any eps: its curve over a grid, and a plot."""
+
+    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
+        """Return a certified bracket of delta at ``eps``."""
+        raise NotImplementedError
+
+    @undisturbed()
+    def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
+        """Return certified brackets of delta at every eps of a grid; neighbouring ones share what was computed.
+
+        >>> import symamp as sa
+        >>> drawn = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=100).sampled(n=100, of=1000)
+        >>> [x < 1e-3 for x in drawn.curve(["0.1", "0.2"]).upper]
+        [True, True]
+        """
+        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
+
+    def plot(self, eps: Iterable[object], ax: Any = None) -> Any:
+        """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""
+        return self.curve(eps).plot(ax)
