@@ -61,7 +61,7 @@ class DataSets:
 
 
 class PairBoundDefaults(Protocol):
-    """What a part is unless its class says otherwise: known by no data sets, and in no relation to others."""
+    """Defaults of the optional members of a part: no known data sets, and no relation to other parts."""
 
     @property
     def estimate_error(self) -> float:
@@ -94,7 +94,7 @@ class PairBoundDefaults(Protocol):
 
 
 class PairBound(PairBoundDefaults, Protocol):
-    """What a bound says of one class of ordered pairs of inputs: a divergence for every level and number of users.
+    """A bound for one class of ordered pairs of inputs: a divergence for every level and number of users.
 
     Parts are plain data. Two with equal ``signature`` have equal divergences. ``pair`` represents the class.
     """
@@ -449,15 +449,15 @@ class Bound(Statement):
     ``hypotheses`` lists what its theorem supposes; a setting that fails one is refused, with the reason. ``parts``
     gives the parts of the bound (triples, or anything else with the methods of ``PairBound``) for what all users run.
     ``proof`` names its page in docs/proofs, "" where nothing is proved. ``rank`` places it in the search for the least
-    upper bound: cheap ones first, None if it is evaluated on request only. ``skip_by_default`` says where another one
-    is known to be at least as good; ``too_costly`` where it takes too long at a level and a number of users for a
-    question that may take so many times the usual work (``Limits.patience``); ``only_above`` the relative width of the
-    bracket of epsilon below which it is not worth its time. ``floor`` gives parts that the bound is
-    not below: where they are cheap, the bound is made only where it can be the least.
+    upper bound: fast ones first, None if it is evaluated on request only. ``skip_by_default`` says if another bound is
+    known to be at least as good; ``too_costly`` if this one takes too long at a level and a number of users, for a
+    question with a multiple of the usual work (``Limits.patience``); ``only_above`` is the relative width of the
+    bracket of epsilon below which the bound is not tried. ``floor`` gives parts that the bound is never below: if they
+    are fast, the bound is made only if it can be the smallest.
 
-    Where not everyone takes part, a bound says something if its parts are ``triples`` that are valid for every number
-    of users. ``removed`` gives the parts, for which A2 lies below what each other user sends and A0 is what the victim
-    sends, where the victim's report is removed; None if the bound says nothing then.
+    If not everyone takes part, a bound applies if its parts are ``triples`` that are valid for every number of users.
+    ``removed`` gives the parts for the removal of the victim's report, for which A2 lies below what each other user
+    sends and A0 is what the victim sends; None if the bound does not apply then.
 
     >>> from symamp.bounds.registry import BOUNDS
     >>> import symamp as sa

@@ -17,7 +17,7 @@ from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What a theorem supposes of a setting, as one sentence, and why a setting does not meet it.
+    """A hypothesis of a theorem: one sentence, and a test that says why a setting does not meet it.
 
     ``failure`` returns None where a setting meets the hypothesis, else what the setting is and what to do about it, in
     one line.

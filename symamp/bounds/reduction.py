@@ -26,7 +26,7 @@ DATA_SETS = "Su, Cheng, Wang 2025, Theorem 14"
 
 @dataclass(frozen=True)
 class Reduction(PairBoundDefaults):
-    """A decomposition put to use: ``dataset`` weights the inputs of the other users (empty for upper bounds).
+    """A decomposition as a bound: ``dataset`` weights the inputs of the other users (empty for upper bounds).
 
     ``member`` says which mechanism it is of where the question was about many.
     """

@@ -49,7 +49,7 @@ class Setting(Protocol):
 
 
 class Subject(Setting, Protocol):
-    """What bounds ask of what all users run; mechanisms and ``PureLDP`` are subjects.
+    """The interface that bounds need of a mechanism or a class of mechanisms, such as ``PureLDP``.
 
     ``mechanism`` is the mechanism itself, None where the question is about many at once; ``members`` are mechanisms
     whose lower bounds hold for the subject. ``SubjectBase`` answers where nothing more is known.

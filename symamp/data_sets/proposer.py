@@ -23,8 +23,8 @@ _ONE = sp.Integer(1)
 class DataSpace:
     """The neighbouring data sets of one setting: every setting gives its own, and every proposer works on all.
 
-    ``member`` names the mechanism where a question is about many. ``table`` has the probabilities of all inputs, where
-    they are listed. ``is_costly`` says that one evaluation may take long.
+    ``member`` names the mechanism if a question is about many. ``table`` has the probabilities of all inputs, if they
+    are listed. ``is_costly`` is True if one evaluation may take long.
     """
 
     member = ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Orbit:
-    """Messages that a symmetry exchanges, seen from a few distinguished inputs.
+    """A class of messages that a symmetry exchanges, with their densities under a few distinguished inputs.
 
     ``measure`` is the reference measure of the orbit (for the counting measure, the number of its messages; it may be
     symbolic, such as ``k - 2``, and may vanish). ``density[i]`` is the density of R(x_i) against that measure on the

@@ -175,7 +175,7 @@ def largest_eps0(
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         given = f"{family.__name__} is a class" if isinstance(family, type) else shown(family)
         given = given if isinstance(family, type) else f"{given} has {', '.join(free) or 'no parameter'} free"
-        accepted = "give a number for each parameter but eps0, such as sa.RandomizedResponse(k=10), or --k 10"
+        accepted = "give a number for each parameter but eps0: sa.RandomizedResponse(k=10), --k 10, or krr:k=10"
         accepted = accepted if free else "leave eps0 out, as in sa.RandomizedResponse(k=10): it is searched for"
         raise ArgumentError("family", Problem(given), accepted)
     member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731

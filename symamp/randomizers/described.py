@@ -50,10 +50,10 @@ class Other(NamedTuple):
 
 @dataclass(frozen=True)
 class Description:
-    """What ``described_family`` makes a family of. Expressions are over the symbols of the ``parameters``.
+    """The data of a described family (``described_family``). Expressions are over the symbols of the ``parameters``.
 
     One of these is given: ``orbits``, messages as seen from inputs x0 and x1, all pairs of inputs being like this one
-    or its reverse (and, if inputs are alike, as seen from x0, x1, x2 in ``third``); the ``letters`` of a one-hot
+    or its reverse (and, if inputs are equivalent, as seen from x0, x1, x2 in ``third``); the ``letters`` of a one-hot
     channel; ``levels`` (high, low) with ``shares`` of the messages by numbers (inside, outside) of given inputs, 2 of
     them and perhaps 3, whose sets contain a message or not.
 

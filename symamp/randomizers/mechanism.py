@@ -360,7 +360,7 @@ def check_free(names: Iterable[str], parameters: Sequence[Parameter]) -> None:
 
 
 class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
-    """What a user runs: a described local randomizer that offers what is derived from it."""
+    """A local randomizer with everything that is derived from its description."""
 
     _internal_names = "first_input_stands_for_all listed"
 

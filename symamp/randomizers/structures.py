@@ -23,7 +23,7 @@ from symamp.randomizers.mechanism import free_budget, is_wider_with_budget, of_t
 
 
 class Share(NamedTuple):
-    """Some of the messages with a given membership pattern: their measure, and how the further inputs see them.
+    """Messages with a given membership pattern: their measure, and the number of further inputs whose sets have them.
 
     ``inside`` and ``outside`` are the numbers of further inputs whose set contains them, or not; None if it varies.
     """

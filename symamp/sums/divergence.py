@@ -73,7 +73,7 @@ TAILS, KERNEL, LATTICE = "binomial tails", "compact kernel", "convolution"
 
 @dataclass(frozen=True)
 class Settings:
-    """What an evaluation aims at: the relative gap, and how many frequencies, outcomes and steps it may evaluate.
+    """The accuracy of an evaluation: its relative gap, and the most frequencies, outcomes and steps it may evaluate.
 
     ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
     reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown. Evaluations

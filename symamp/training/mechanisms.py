@@ -133,7 +133,7 @@ class Training(PublicNames):
     def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for ``delta``, the larger of both directions.
 
-        ``gap`` is the relative width that is aimed at for many epochs (None: 3e-4). Raises ArgumentError for arguments
+        ``gap`` is the requested relative width for many epochs (None: 3e-4). Raises ArgumentError for arguments
         out of range.
 
         Guarantee
@@ -230,8 +230,8 @@ class Training(PublicNames):
     def to_dp_accounting(self, *, interval: float | None = None, delta: Real = "1e-12") -> Any:
         """Return the ``PrivacyLossDistribution`` of dp_accounting, pessimistic, with both directions.
 
-        ``interval`` is the step of its lattice, ``delta`` how small a probability matters. By replacement both are
-        alike. Of shuffled batches it is that of the Gaussian mechanism. Needs the package dp-accounting.
+        ``interval`` is the step of its lattice, ``delta`` how small a probability matters. With replacement both
+        directions are equal. For shuffled batches it is that of the Gaussian mechanism. Needs the package dp-accounting.
 
         >>> import symamp as sa
         >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
@@ -258,10 +258,10 @@ def random_allocation(
 ) -> Training:
     """Return training in which every epoch puts each example into ``selected`` of its ``steps`` steps, at random.
 
-    Anew in every epoch and independently of all other examples ("balls and bins" for one step). ``noise`` says what a
-    step publishes: ``GaussianStep(sigma=...)``, sigma over the clipping norm, or another step. ``neighbours`` is
-    "add_remove" (an example is there or not) or "replace". For one step the answers are exact up to numerical width;
-    for several the two ends have different proofs.
+    The steps are drawn in every epoch, independently of all other examples ("balls and bins" for one step). ``noise``
+    says what a step publishes: ``GaussianStep(sigma=...)``, sigma over the clipping norm, or another step.
+    ``neighbours`` is "add_remove" (an example is there or not) or "replace". For one step the answers are exact up to
+    numerical width; for several the two ends have different proofs.
 
     Raises ArgumentError for numbers out of range.
 
@@ -376,9 +376,10 @@ def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neigh
 @checked_call
 @undisturbed()
 def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None = 1e-2) -> tuple[int, int]:
-    """Return two numbers of epochs: so many are (eps, delta)-private, and of more than the second some are not.
+    """Return a bracket of the most epochs that are (eps, delta)-private together.
 
-    0 where not even one is. Numbers above 10^5 are not looked at.
+    The first number is proved to be private, 0 if not even one epoch is; one more than the second is not private.
+    Numbers above 10^5 are not tried.
 
     Guarantee
     ---------
@@ -417,10 +418,11 @@ def _last(holds: Callable[[int], bool], known: int = 0) -> int:
 def least_sigma(
     make: Callable[[sp.Rational], Training], *, eps: Real, delta: Real, gap: float | None = 1e-2
 ) -> tuple[sp.Rational, sp.Rational]:
-    """Return two values of sigma, a thousandth apart where bounds allow: at the second, training is private enough.
+    """Return a bracket of the least sigma at which training is (eps, delta)-private, a thousandth wide if bounds allow.
 
-    ``make`` makes the training for a sigma between 1/4 and 10^4, with normal noise. At the first, and below it, it is
-    not private; 0 where that is not proved. Raises ArgumentError if it is not private at the largest sigma.
+    ``make`` is a function from sigma, between 1/4 and 10^4, to training with normal noise. At the second value training
+    is proved to be private; at the first, and below it, it is not (0 if that is not proved). Raises ArgumentError if
+    training is not private at the largest sigma.
 
     Guarantee
     ---------

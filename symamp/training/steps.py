@@ -130,7 +130,7 @@ class GaussianStep(_Unbounded):
         return Lognormal(number(self.sigma))
 
     def laws(self, shifts: Shifts, log_least: float) -> Between:
-        """Return finite laws of cells of messages; in the upper one a message beyond them names its world.
+        """Return finite laws of cells of messages; in the upper one a message beyond the cells reveals the data set.
 
         Guarantee
         ---------
@@ -217,7 +217,7 @@ class DiscreteGaussianStep(_Unbounded):
         return f"DiscreteGaussianStep(sigma={self.sigma})"
 
     def laws(self, shifts: Shifts, log_least: float) -> Between:
-        """Return laws of integers; those far out are one message in the lower law, and name their world in the upper.
+        """Return laws of integers: those far out are one message in the lower law and reveal the data set in the upper.
 
         Guarantee
         ---------
