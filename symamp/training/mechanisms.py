@@ -231,7 +231,7 @@ class Training(PublicNames):
         """Return the ``PrivacyLossDistribution`` of dp_accounting, pessimistic, with both directions.
 
         ``interval`` is the step of its lattice, ``delta`` how small a probability matters. With replacement both
-        directions are equal. For shuffled batches it is that of the Gaussian mechanism. Needs the package dp-accounting.
+        directions are equal. For shuffled batches it is the Gaussian mechanism's. Needs the package dp-accounting.
 
         >>> import symamp as sa
         >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
