@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import inf
 from pkgutil import iter_modules
 from typing import cast
 
@@ -116,27 +115,6 @@ class DataSetSearch:
                 return found
         return None
 
-    def attained_root(
-        self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
-    ) -> tuple[float, PairBound]:
-        """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
-        if not isinstance(worst, AttainedBound) or not 0.0 < root < inf:
-            return low, best
-        found = worst.attained(Level.of_float(root), n)
-        value = found.root(n, log_delta, settings, root)
-        # What is known to any accuracy is the truth, so that no estimate of another data set counts against it.
-        return (value, found) if value > low or worst.estimate_error == 0.0 else (low, best)
-
-    def attained_value(
-        self, level: Level, n: int, settings: Settings, worst: PairBound, best: PairBound, low: float
-    ) -> tuple[float, PairBound]:
-        """Return (log divergence, data set) in the same way."""
-        if not isinstance(worst, AttainedBound):
-            return low, best
-        found = worst.attained(level, n)
-        value = found.log_estimate(level, n, settings.usual)
-        return (value, found) if value > low or worst.estimate_error == 0.0 else (low, best)
-
     def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
         with at_precision(256):
@@ -144,6 +122,18 @@ class DataSetSearch:
                 limits = ((p, p.limit(n)) for p in self._simple.proposed(None, n, Settings()))
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
+
+
+def attained(
+    worst: PairBound, level: Level, n: int, known: tuple[float, PairBound], value: Callable[[PairBound], float]
+) -> tuple[float, PairBound]:
+    """Return (value, data set): that by which a bound is attained at a level, if it is above the known one."""
+    if not isinstance(worst, AttainedBound):
+        return known
+    found = worst.attained(level, n)
+    reached = value(found)
+    # A bound that is known to any accuracy is the truth, so that no estimate of another data set counts against it.
+    return (reached, found) if reached > known[0] or worst.estimate_error == 0.0 else known
 
 
 def _data_set(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:

@@ -18,7 +18,7 @@ from symamp.bounds.search import (
     Tried,
     attained_first,
 )
-from symamp.data_sets.search import DataSetSearch
+from symamp.data_sets.search import DataSetSearch, attained
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
@@ -88,11 +88,13 @@ class Bracketing:
         low_value, best = self._below.largest_value(level, self.n, settings.until(_BELOW))
         tried = self._ladder.values(level, self.n, settings.until(_ABOVE), low_value, query.digits is not None)
         worst = attained_first(tried, LOOSE)[2]  # at eps = 0 bounds tie
-        _, attained = self._below.attained_value(level, self.n, settings, worst, best, low_value)
+
+        def value(part: PairBound) -> float:
+            return part.log_estimate(level, self.n, settings.usual)
+
+        _, shown = attained(worst, level, self.n, (low_value, best), value)
         above = self._values_above(level, settings, tried)
-        below = (
-            self._limit(best) if beyond else Evidence.of(attained, level, attained.enclose(level, self.n, settings)),
-        )
+        below = (self._limit(best) if beyond else Evidence.of(shown, level, shown.enclose(level, self.n, settings)),)
         low, high = below[0].lower, largest_upper(above)
         low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
         own = max((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
@@ -144,7 +146,10 @@ class Bracketing:
         tried = self._ladder.roots(n, log_delta, settings.until(_ABOVE), low, asked.digits is not None, best)
         guess, _, worst = tried[0]
         root, _, shown = attained_first(tried, LOOSE * guess if guess < inf else 0.0)
-        low, attained = self._below.attained_root(n, log_delta, settings, shown, root, best, low)
+        lowest: tuple[float, PairBound] = low, best
+        if 0.0 < root < inf:
+            at = Level.of_float(root)
+            lowest = attained(shown, at, n, lowest, lambda part: part.root(n, log_delta, settings, root))
         upper, above = self._epsilon_above(query, tried)
         if above and above[0].part is not worst:
             worst = above[0].part
@@ -154,7 +159,7 @@ class Bracketing:
         if asked.digits is not None or not limits.is_spent():
             with suppress(PrecisionError):
                 own, _ = epsilon_below(worst, n, query, guess)
-        lower, below = (inf, (self._limit(hopeless),)) if hopeless else epsilon_below(attained, n, query, low)
+        lower, below = (inf, (self._limit(hopeless),)) if hopeless else epsilon_below(lowest[1], n, query, lowest[0])
         claimed = self._said_by_claim(query)
         self._last = (guess, log_delta)
         least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
