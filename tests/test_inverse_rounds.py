@@ -233,3 +233,29 @@ def test_losses_that_are_very_negative_keep_their_digits():
     """Of a budget of 250 some ratios are e^-250; without them the ends are log of the largest ratio, three times."""
     assert sa.profile(sa.RandomizedResponse(k=4, eps0=250), n=3).rounds(3).epsilon("1e-8").lower > 749
     assert sa.profile(sa.RandomizedResponse(k=4, eps0=250), n=3).renyi(2).lower[0] > 249.9
+
+
+def of_two_groups(users):
+    """Users of whom half have the budget that is sought: beyond some budget no more of it changes anything."""
+    free, fixed = sa.RandomizedResponse(k=3), sa.RandomizedResponse(k=3, eps0=2)
+    return sa.heterogeneous([(users, free), (users, fixed)], shuffled="messages")
+
+
+def test_losses_that_are_far_below_zero():
+    """The other order has losses of -50, of which all bits are known."""
+    found = sa.profile(of_two_groups(500).at(eps0=50)).rounds(30).epsilon("1e-6", gap=1e-2)
+    assert 5.1 < found.lower < found.upper < 5.4
+
+
+@pytest.mark.slow
+def test_budgets_that_change_nothing():
+    """Rare losses of 140 take no more frequencies than those of 50."""
+    at_50, at_140 = (sa.profile(of_two_groups(100).at(eps0=eps0)).rounds(3).delta(10, gap=1e-2) for eps0 in (50, 140))
+    assert at_140.lower < at_50.upper < at_140.upper * 1.01 < at_50.upper * 1.1
+
+
+@pytest.mark.slow
+def test_the_largest_budget_where_delta_is_flat():
+    found = sa.largest_eps0(of_two_groups(500), eps="5.2", delta="1e-6", rounds=30)
+    assert 6.3 < found.lower < found.upper < 7.5
+    assert sa.largest_eps0(of_two_groups(500), eps=10, delta="1e-6", rounds=30).lower > 140

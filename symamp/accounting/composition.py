@@ -167,6 +167,7 @@ class Composition(HasCurve):
             limited = limited or found.limited
             if not found.pairs:
                 continue
+            found = found.near(value) if up and only is None else found
             plan = None
             if only is None or not up or sum(e > only for e, _ in found.pairs[0][0].atoms) > 1:
                 plan = estimate_divergence(FloatProduct.of(found.pairs), value, query.settings.gap).plan
@@ -194,14 +195,15 @@ class Composition(HasCurve):
         if any(isinstance(found, DirectedRound) for found, _ in self.rounds):
             return log_delta
         only = self._only_level(query)
-        found = self.known.pairs(up, value, log_delta, width, level=only, estimated=True).pairs
-        if not found:
+        found = self.known.pairs(up, value, log_delta, width, level=only, estimated=True)
+        if not found.pairs:
             return -inf
         if only is not None and up:
-            left = found[0][0].divergence(only)
+            left = found.pairs[0][0].divergence(only)
             with at_precision(64):
                 return float(arb(left).log()) if left > 0 else -inf
-        estimate = estimate_divergence(FloatProduct.of(found), value, WIDEST_SUM)
+        near = found.near(value) if up else found
+        estimate = estimate_divergence(FloatProduct.of(near.pairs), value, WIDEST_SUM)
         return estimate.log_upper if up else estimate.log_lower
 
     def _only_level(self, query: Query) -> fmpq | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from math import exp, expm1, inf, sqrt
 from typing import TypeVar
@@ -13,7 +13,7 @@ from flint import arb, fmpq
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.limits import NO_LIMITS, Limits
-from symamp.numbers.rationals import Vertex, lower_hull
+from symamp.numbers.rationals import Vertex, log_ball, lower_hull
 from symamp.numbers.surroundings import at_precision
 
 # ----------------------------- Certified values of the curve E -> D_E of a round at finitely many levels, as plain data
@@ -102,6 +102,17 @@ class CurvePoints:
         """Return the points of a curve that both orders share, from those at E >= 1."""
         left = [p.reflected() for p in points if p.level > 1]
         return CurvePoints((*left[::-1], *points), bottom, top)
+
+    def without_far(self, loss: float, flat: fmpq) -> CurvePoints:
+        """Return the points without those beyond a loss, nor those before it of which the last is as low, by a factor.
+
+        What the curve has where it ends counts as infinite. Itself where hardly anything is beyond.
+        """
+        far = next((i for i, p in enumerate(self.points) if p.level >= 1 and log_ball(p.level) >= loss), None)
+        if far is None:
+            return self
+        last = next(i for i, p in enumerate(self.points) if p.high <= flat * self.points[far].high)
+        return replace(self, points=self.points[: last + 1], top=None)
 
     def known(self) -> list[tuple[fmpq, fmpq, fmpq]]:
         """Return (E, low, high) from E = 0 on: where the curve is known exactly, and the points between."""

@@ -9,9 +9,8 @@ from functools import cache, cached_property, partial
 from math import exp, expm1, fsum, inf, log, log1p, sqrt
 from typing import ClassVar
 
-import flint
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
 from symamp.accounting.curves import DominatingPair
 from symamp.errors import PrecisionError, Problem
@@ -103,7 +102,7 @@ def _finite(pair: DominatingPair) -> FloatGparv:
     return FloatGparv(losses, masses, 0.0, float(masses @ losses), 0.0, logs=logs)
 
 
-def _log(x: flint.fmpq) -> float:
+def _log(x: fmpq) -> float:
     return float(log_ball(x))
 
 

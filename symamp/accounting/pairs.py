@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor, fsum, inf, log, sqrt
 from numbers import Integral
@@ -30,6 +30,9 @@ _BEYOND = 1e-6
 """The part of delta that all losses beyond the grid may take."""
 _LARGEST_EXCESS = 800.0
 """Losses that are so much larger than eps count as infinite: e^-800 is below all doubles."""
+_FAR_BEYOND, _FLAT = 15.0, 1 + fmpq(1, 10_000)
+"""Points so far above eps tell nothing of it, nor do those before them where the curve falls by less than this factor
+up to there."""
 _CENTRES, _LOG_DELTAS = 4.0, 10.0
 """Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten."""
 _TAIL_POINTS, _SPARE_BITS = 60, 200
@@ -55,6 +58,17 @@ class Pairs:
     curves: tuple[RoundCurve, ...]
     pairs: tuple[tuple[DominatingPair, int], ...]
     limited: bool
+
+    def near(self, eps: float) -> Pairs:
+        """Return pairs that dominate, in which losses that are much larger than eps are infinite.
+
+        Their chance counts in full at eps, but for a part of e^-15, and sums with rare losses that are much larger than
+        all others take many frequencies.
+        """
+        curves = tuple(replace(c, points=c.points.without_far(eps + _FAR_BEYOND, _FLAT)) for c in self.curves)
+        if all(a is b for a, b in zip((c.points for c in curves), (c.points for c in self.curves), strict=True)):
+            return self
+        return Pairs(curves, tuple((pessimistic(c.points), c.count) for c in curves), self.limited)
 
 
 @dataclass(frozen=True)

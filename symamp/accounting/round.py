@@ -31,7 +31,7 @@ from symamp.errors import PrecisionError
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above
 from symamp.numbers.limits import BELOW, CHEAP, FAR, NEAR, Limits
-from symamp.numbers.rationals import fmpq_of, rational_of
+from symamp.numbers.rationals import fmpq_of, log_ball, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
@@ -332,7 +332,7 @@ def deviation_of(variation: float) -> float:
 
 def level_at(e: fmpq) -> Level:
     """Return the level whose E is a fraction."""
-    return Level(lambda: arb(e - 1).log1p(), lambda: f"log({e})", e)
+    return Level(lambda: log_ball(e), lambda: f"log({e})", e)
 
 
 def is_symmetric(found: Repeated) -> bool:

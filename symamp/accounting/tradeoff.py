@@ -27,7 +27,7 @@ from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
 from symamp.numbers.limits import ROUNDS, TRADE_OFF, Limits
 from symamp.numbers.optional import ndtr, ndtri
-from symamp.numbers.rationals import Vertex, fmpq_of
+from symamp.numbers.rationals import Vertex, fmpq_of, log_ball
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import Interval, ManyEnds
@@ -188,6 +188,6 @@ def _enclosed(rounds: Rounds, product: FloatProduct, eps: float, level: fmpq, li
         if sum(count for _, count in rounds) == 1:
             value = arb(rounds[0][0].divergence(level))
             return value, value, 256
-        exact = arb(level - 1).log1p()
+        exact = log_ball(level)
     limits.charge(ROUNDS.of(sum(len(pair.atoms) for pair, _ in rounds)))
     return enclose_divergence(rounds, exact, estimate_divergence(product, eps, WIDEST_SUM).plan)

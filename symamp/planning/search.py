@@ -52,6 +52,8 @@ _CUTS, _NEAR_ENOUGH = 3, 2e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
 _CLOSE, _SAME = 1e-2, 1e-12
 """Places so near, relatively, show rounding in place of a slope; and those so near to an end are the end."""
+_LEAST_SLOPE = 1e-6
+"""Slopes below say nothing of how far to go: delta is the same everywhere."""
 _SLOW_ERROR = 0.05
 """How far beyond what is missed, in the logarithm of delta, steps go where a trial takes long."""
 _ROOM = 1e-2
@@ -294,9 +296,17 @@ class ManyRounds(Search):
         self.estimate = cache(self._estimate)  # type: ignore[method-assign]
 
     def roots(self) -> tuple[_Root, _Root]:
-        """If the bracket is wide, ends and the estimates that correct places are less accurate."""
+        """If the bracket is wide, ends and the estimates that correct places are less accurate.
+
+        Where few points say that one end is delta somewhere and the other one nowhere, delta may be flat: more tell.
+        """
         high, low = super().roots()
-        if self.range.least < min(high[0], low[0]) and max(high[0], low[0]) < self.range.most:
+        high_inside, low_inside = (self.range.least < x < self.range.most for x, _ in (high, low))
+        if high_inside and not low_inside:
+            low = self._root(lambda x: self._estimate(x, False, self._gap(x, False)), *high, self.accuracy)
+        elif low_inside and not high_inside:
+            high = self._root(lambda x: self._estimate(x, True, self._gap(x, True)), *low, self.accuracy)
+        elif high_inside:
             apart = abs(log(high[0] / low[0])) * low[1] * -self.log_delta * _EPS_PER_LOG - _FEW_POINTS
             self._width = min(max(_ROUNDS_GAP, _SHARE_OF_BRACKET * apart), _WIDEST_GAP)
         return self._corrected(high, True), self._corrected(low, False)
@@ -397,8 +407,8 @@ class _Side:
     def __init__(self, search: Search, above: bool, found: _Root, outward: int) -> None:
         self.search, self.above, self.outward = search, above, outward
         self.root = log(found[0] / search.range.least)
-        self._slope = -search.log_delta * found[1] if isfinite(found[1]) and found[1] > 0.0 else 1.0
-        self.width = search.room(self._slope) if found[1] > 0.0 else 0.0
+        self._slope = -search.log_delta * found[1] if isfinite(found[1]) and found[1] > _LEAST_SLOPE else 1.0
+        self.width = search.room(self._slope) if found[1] > _LEAST_SLOPE else 0.0
         self.error = _SLOW_ERROR if above and search.is_slow(found[0]) else 0.0
         self._known: dict[float, Trial[Proof]] = {}
 
