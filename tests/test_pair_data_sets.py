@@ -12,7 +12,8 @@ from flint import arb
 
 import symamp as sa
 from symamp.bounds.all_data_sets.tables import common, table_pairs
-from symamp.bounds.pairs_of_a_table import bounds_by_moments, representatives
+from symamp.bounds.pairs_of_a_table import bounds_by_moments
+from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.laws.law import Atom, Law, Level
 from symamp.numbers.disks import UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import NO_LIMITS
@@ -180,14 +181,14 @@ def flipped(words, chance=0.25):
 def test_one_pair_stands_for_those_that_are_rearranged():
     words = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
     alike, other = (flipped(some).numeric for some in (words, [*words, (1, 1, 1), (1, 1, 0)]))
-    assert representatives(alike, alike.pairs) == ([(0, 1)], [0] * 6)
-    found, where = representatives(other, other.pairs)
+    assert pairs_with_equal_laws(alike, alike.pairs) == [alike.pairs]
+    groups = pairs_with_equal_laws(other, other.pairs)
+    group = {pair: k for k, some in enumerate(groups) for pair in some}
     # (1, 1, 0) tells the third bit from the others
-    assert where[other.pairs.index((0, 1))] == where[other.pairs.index((1, 0))] != where[other.pairs.index((0, 2))]
-    assert where[other.pairs.index((0, 2))] == where[other.pairs.index((1, 2))]
-    assert len(found) < len(other.pairs)
+    assert group[0, 1] == group[1, 0] != group[0, 2] == group[1, 2]
+    assert len(groups) < len(other.pairs)
     ragged = table_of(np.random.default_rng(5), 5, 9, 1.0).numeric
-    assert representatives(ragged, ragged.pairs) == (ragged.pairs, list(range(20)))
+    assert pairs_with_equal_laws(ragged, ragged.pairs) == [[pair] for pair in ragged.pairs]
 
 
 def test_many_messages_are_no_obstacle_where_pairs_are_alike():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations
@@ -606,26 +605,6 @@ def common_bounds(
     size = max(_CHUNK // rows.size, 1)
     e = np.full((len(first), 1), 1.0 + minus_one)
     return bounds_by_moments(rows, (first, second), e, n, parameters, log_unit, size)[1:]
-
-
-def representatives(table: NumericTable, pairs: Sequence[Pair]) -> tuple[list[Pair], list[int]]:
-    """Return pairs that stand for all, and which one does for each pair.
-
-    Bounds over all data sets are equal where the sets of laws (R(i), R(j), R(x)) of all inputs x are, each up to a
-    rearrangement of messages. Ranks decide: docs/proofs/all_pairs.md, section 4.
-    """
-    ranks, size = table.ranks.astype(np.int64), len(table.numbers)
-    both = [ranks[i] * size + ranks[j] for i, j in pairs]
-    rough = [np.sort(row).tobytes() for row in both]
-    often, known = Counter(rough), dict[Hashable, int]()
-    found, where = list[Pair](), list[int]()
-    for pair, row, key in zip(pairs, both, rough, strict=True):
-        laws = () if often[key] == 1 else frozenset(x.tobytes() for x in np.sort(row * size + ranks, axis=1))
-        if (key, laws) not in known:
-            known[key, laws] = len(found)
-            found.append(pair)
-        where.append(known[key, laws])
-    return found, where
 
 
 def bounds_by_moments(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -81,17 +82,20 @@ def pairs_with_equal_laws(table: NumericTable, pairs: Sequence[tuple[int, int]])
     """Return the ordered pairs of rows in groups: those of a group have the same set of laws of other users, exactly.
 
     For each row x the messages stand for (R(i), R(j), R(x)) by ranks; two pairs are in one group if the sets of these
-    lists, each up to its order, are the same. Pairs with equal blankets need not be.
+    lists, each up to its order, are the same (docs/proofs/all_pairs.md, section 4). Pairs with equal blankets need not
+    be.
 
     >>> import symamp as sa
     >>> pairs_with_equal_laws(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])
     [[(0, 1), (1, 0), (1, 2)]]
     """
     ranks, size = table.ranks.astype(np.int64), len(table.numbers)
-    groups: dict[frozenset[bytes], list[tuple[int, int]]] = {}
-    for i, j in pairs:
-        messages = np.sort((ranks[i] * size + ranks[j]) * size + ranks, axis=1)
-        groups.setdefault(frozenset(row.tobytes() for row in messages), []).append((i, j))
+    both = [ranks[i] * size + ranks[j] for i, j in pairs]
+    rough = [np.sort(row).tobytes() for row in both]
+    often, groups = Counter(rough), dict[Hashable, list[tuple[int, int]]]()
+    for pair, row, key in zip(pairs, both, rough, strict=True):
+        laws = () if often[key] == 1 else frozenset(x.tobytes() for x in np.sort(row * size + ranks, axis=1))
+        groups.setdefault((key, laws), []).append(pair)
     return list(groups.values())
 
 

@@ -11,10 +11,11 @@ from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
-from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden, representatives
+from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.decompositions.numeric_table import NumericTable
+from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.search import Others
@@ -85,7 +86,7 @@ def _share_of_usual(subject: Subject) -> float:
 @lru_cache(maxsize=16)
 def _share_of_pairs(table: NumericTable) -> float:
     """Return which part of the pairs of rows stand for all."""
-    return len(representatives(table, table.pairs)[0]) / max(len(table.pairs), 1)
+    return len(pairs_with_equal_laws(table, table.pairs)) / max(len(table.pairs), 1)
 
 
 ALL_DATA_SETS = Bound(

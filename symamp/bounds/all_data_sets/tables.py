@@ -14,7 +14,7 @@ from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, is_rough
 from symamp.bounds.bound import PairBound
 from symamp.bounds.envelope import EnvelopePairBound
 from symamp.bounds.pair_of_inputs import triples_of_rows
-from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden, representatives
+from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
@@ -127,9 +127,12 @@ def common(
         parameters = None if found is None else raised_to_majorant(found.parameters)
     if parameters is None:
         return np.full(len(pairs), nan)
-    some, where = representatives(table, pairs)
+    groups = pairs_with_equal_laws(table, pairs)
+    some, place = [group[0] for group in groups], {pair: k for k, group in enumerate(groups) for pair in group}
     limits.charge(TRIPLES.of(len(some) * table.floats.size * (3 + len(parameters.terms))))
-    return common_bounds(table, level, n, some, (rows_of(part, table), parameters), log_unit)[where]
+    return common_bounds(table, level, n, some, (rows_of(part, table), parameters), log_unit)[
+        [place[pair] for pair in pairs]
+    ]
 
 
 def table_pairs(subject: Subject) -> MaxOverRows:
