@@ -124,8 +124,13 @@ def of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: 
 
 def _evaluated(at: At, found: Any, n: int) -> Data:
     """Return an evaluation: of one user her own message; where no sum of several is positive, what is seen alone."""
-    if at is LIMIT or (n == 1 and found.exact is not None):
-        return {"evaluator": "limit" if at is LIMIT else "exact", "plan": None}
+    return {"evaluator": "limit", "plan": None} if at is LIMIT else evaluated(found, n)
+
+
+def evaluated(found: Any, n: int) -> Data:
+    """Return the evaluation of a triple at n users, for ``verifier.triples.divergence``."""
+    if n == 1:
+        return {"evaluator": "exact", "plan": None}
     how = evaluation(found, n)
     return {"evaluator": "visible", "plan": None} if how["evaluator"] == ALONE[1] else how
 

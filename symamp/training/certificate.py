@@ -17,17 +17,19 @@ from symamp.certificates.text import fraction_text
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
-from symamp.numbers.rationals import fmpq_of
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
-from symamp.training.rounds import FAR_BELOW, Allocation, OneEpoch
-from symamp.training.steps import GaussianStep, Step
+from symamp.training.rounds import FAR_BELOW, Allocation, Counted, OneEpoch
+from symamp.training.steps import Step
 from symamp.verifier import verify
 from symamp.verifier.training import FORMAT, VERSION
 
 Data = dict[str, Any]
-_WIDER, _WIDER_OF_MANY, _ROOM = fmpq(1, 10**9), fmpq(1, 10**5), fmpq(1, 10**11)
-"""By how much, relatively, ends of delta are moved outward; all ends of many epochs; and points of their curves."""
+_WIDER = (fmpq(0), fmpq(1, 10**9), fmpq(1, 10**5), fmpq(1, 10**4), fmpq(1, 10**3), fmpq(1, 100))
+"""By how much, relatively, ends are moved outward until the verifier, which rounds otherwise and has cells of its own,
+accepts them: from the first on those of eps, from the second those of delta, from the third those of many epochs."""
+_BEYOND, _ROOM, _ROOM_OF_CELLS = fmpq(1, 10**9), fmpq(1, 10**11), fmpq(1, 500)
+"""How far beyond the largest ratio a curve is 0; and by how much points of curves are moved outward."""
 _SPARE_BITS, _WHOLE = 32, fmpq(1)
 """Of sums over the losses of all epochs; and the rate of steps that are not sampled."""
 _SUPPOSED = (
@@ -47,22 +49,20 @@ class Sampled:
 
     def data(self, epochs: int, neighbours: str) -> Data | None:
         """Return it as data; None for steps of which the verifier knows nothing."""
-        if not isinstance(self.step, GaussianStep) or not self.step.sigma.is_Rational:
-            return None
+        step = self.step.data()
         numbers = {"steps": self.steps, "selected": self.selected, "epochs": epochs}
-        sigma, rate = fraction_text(fmpq_of(self.step.sigma)), fraction_text(self.rate)
-        return {"sigma": sigma, "rate": rate, "neighbours": neighbours, **numbers}
+        return step and {"step": step, "rate": fraction_text(self.rate), "neighbours": neighbours, **numbers}
 
 
 @dataclass(frozen=True)
 class TrainingProof:
-    """What is asked about, and what proves the answer for each direction: a round by itself, or rounds composed.
+    """What is asked about, and what proves both ends for each direction: a round by itself, or rounds composed.
 
     ``training`` is that of the certificate; None where it has none.
     """
 
     training: Data | None
-    directions: tuple[tuple[str, Round | RoundsProof], ...]
+    directions: tuple[tuple[str, Round | RoundsProof, Round | RoundsProof], ...]
     larger: str
 
     @property
@@ -70,7 +70,7 @@ class TrainingProof:
         """What the ends rest on, in one line."""
         return "; ".join(
             f"{name}: {found.shown if isinstance(found, RoundsProof) else 'the epoch by itself'}"
-            for name, found in self.directions
+            for name, found, _ in self.directions
         )
 
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> Data:
@@ -79,52 +79,45 @@ class TrainingProof:
         Raises ArgumentError for training that has none, PrecisionError if it is not accepted.
         """
         if self.training is None or most.exponent is None:
-            told = "epochs of random allocation, or of Poisson sampling, with normal noise of a rational sigma"
+            told = "random allocation or Poisson sampling, with a table, or Laplace, discrete or normal noise"
             raise ArgumentError("certificate", Problem("training of this kind has no certificate"), f"ask about {told}")
-        is_epsilon, found, points = asked.quantity == "epsilon", dict(self.directions), _Points()
+        is_epsilon, points = asked.quantity == "epsilon", _Points()
+        found = {(name, up): (below, above)[up] for name, above, below in self.directions for up in (False, True)}
         alone = not any(isinstance(x, RoundsProof) for x in found.values())
         given = fraction_text(asked.given) if isinstance(asked.given, fmpq) else str(asked.given)
-        low, high = least.fraction, most.fraction
-        if not (alone and is_epsilon):  # evaluations are repeated with other roundings
-            wider = _WIDER if alone else _WIDER_OF_MANY
-            low, high = low * (1 - wider), high * (1 + wider)
-        low, high = low if self.is_attained else fmpq(0), high if is_epsilon else min(high, fmpq(1))
         small = (asked.log_delta if is_epsilon else log(most.above or 1.0)) - FAR_BELOW
         ends = [Level.of_float(x) if is_epsilon else asked.level for x in (most.above, least.below)]
 
         def evidence(name: str, up: bool) -> Data:
-            proof = found[name]
+            proof = found[name, up]
             if isinstance(proof, RoundsProof):
                 return points.product(proof.above if up else proof.below)
             return _plan(proof, ends[not up], small)
 
+        low, high = least.fraction, most.fraction
         below = {"direction": self.larger, "evidence": evidence(self.larger, False)} if low > 0 else None
         data = {
             "format": FORMAT,
             "version": VERSION,
-            "claim": {
-                "quantity": asked.quantity,
-                "lower": fraction_text(low),
-                "upper": fraction_text(high),
-                "delta" if is_epsilon else "eps": given,
-            },
             "training": self.training,
-            "above": {name: evidence(name, True) for name in found},
+            "above": {name: evidence(name, True) for name, *_ in self.directions},
             "below": below,
             "points": points.listed,
             "supposed": list(_SUPPOSED),
         }
-        verdict = verify(json.dumps(data))
-        if verdict.status != "valid":
-            raise PrecisionError(
-                "certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "take another eps"
-            )
-        return data
-
-    @property
-    def is_attained(self) -> bool:
-        """Whether the pair that dominates is attained: of several steps it is a bound from above alone."""
-        return self.training is not None and self.training["selected"] in (1, self.training["steps"])
+        behind: Any = found[self.larger, False]
+        if isinstance(behind, RoundsProof) and behind.below is not None:
+            behind = behind.below.curves[0].round
+        if below and isinstance(behind, Counted):
+            data["statistic"] = behind.statistic
+        for wider in _WIDER[0 if alone and is_epsilon else 1 if alone else 2 :]:
+            most_ = high * (1 + wider) if is_epsilon else min(high * (1 + wider), fmpq(1))
+            claim = {"quantity": asked.quantity, "delta" if is_epsilon else "eps": given}
+            data["claim"] = claim | {"lower": fraction_text(low * (1 - wider)), "upper": fraction_text(most_)}
+            verdict = verify(json.dumps(data))
+            if verdict.status == "valid":
+                return data
+        raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "take another eps")
 
 
 class _Points:
@@ -154,8 +147,8 @@ class _Points:
         # From the largest ratio on the divergence is 0: balls see that a little beyond.
         for side, end in ((right, points.top), (left, points.bottom and 1 / points.bottom)):
             if end is not None:
-                side.append((end * (1 + _WIDER), fmpq(0), fmpq(0)))
-        steps = epoch.steps if isinstance(epoch, Allocation) else 1
+                side.append((end * (1 + _BEYOND), fmpq(0), fmpq(0)))
+        steps = epoch.steps if isinstance(epoch, Allocation | Counted) else 1
         return {
             "steps": steps,
             "right": [self._place(epoch, steps, *p) for p in right],
@@ -166,10 +159,11 @@ class _Points:
         key = epoch, level
         if key not in self._places:
             self._places[key] = len(self.listed)
-            room = high - low + high * _ROOM  # evaluations are repeated with other roundings
+            how = _plan(epoch, level_at(level), epoch.asked(level_at(level)))
+            # Evaluations are repeated with other roundings, or with cells.
+            room = high - low + high * (_ROOM_OF_CELLS if "cells" in how else _ROOM)
             ends = {"low": max(low - room, fmpq(0)), "high": min(high + room, fmpq(1))}
             texts = {name: fraction_text(x) for name, x in ends.items()}
-            how = _plan(epoch, level_at(level), epoch.asked(level_at(level)))
             place = {"direction": epoch.direction, "steps": steps, "level": fraction_text(level)}
             self.listed.append({**place, **texts, "evidence": how})
         return self._places[key]
@@ -181,8 +175,8 @@ def _plan(epoch: Round, level: Level, log_least: float) -> Data:
     if plan is None:
         raise ArgumentError(
             "certificate",
-            Problem("an end by finite laws of cells has no certificate"),
-            "take more noise, or more steps",
+            Problem("this end is that of closed forms, which have no certificate"),
+            "take a larger delta, or more noise",
         )
     return _as_data(plan)
 

@@ -19,7 +19,7 @@ from symamp.accounting.round import Round
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
-from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
+from symamp.numbers.dyadic import Dyadic, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import Count, Real, exact_number, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
@@ -52,6 +52,7 @@ _MOST_EPOCHS, _LEAST_SIGMA, _LARGEST_SIGMA, _STEP_OF_SIGMA = 10**5, -1387, 9216,
 
 CountedRounds = tuple[tuple[Round, int], ...]
 """Rounds, each with how often it is run."""
+Proof = Round | RoundsProof
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,25 @@ class Direction:
 
     def ask(
         self, question: Callable[[Composition], Answer], epochs: int, *, quick: bool
-    ) -> tuple[Answer, Answer | None]:
-        """Return the answer with the upper end from the one and the largest lower end of the others.
+    ) -> tuple[Answer, tuple[str, Proof, Proof], Answer | None]:
+        """Return the answer with the upper end from the one and the largest lower end of the others; and its proof.
 
         And that of the rounds that are conjectured to dominate, None if they are not asked.
         """
         found = question(_times(self.above, epochs))
+        above = below = _proof(found, self.above)
         conjectured = question(_times(self.alone, 1)) if self.alone and epochs == 1 and not quick else None
         if self.below is not None:
-            others = [question(_times(rounds, epochs)) for rounds in self.below]
-            least = max((a.least for a in (*others, *([conjectured] if conjectured else ()))), default=ZERO)
+            others = [(question(_times(rounds, epochs)), rounds) for rounds in self.below]
+            others += [(conjectured, self.alone)] if conjectured else []
+            largest, rounds = max(others, key=lambda found: found[0].least)
+            least, below = largest.least, _proof(largest, rounds)
             found = replace(found, least=least, bound=Interval(least.below, found.upper))
-        return found, conjectured
+        return found, (self.name, above, below), conjectured
+
+
+def _proof(answer: Answer, rounds: CountedRounds) -> Proof:
+    return answer.proof if isinstance(answer.proof, RoundsProof) else rounds[0][0]
 
 
 def _times(rounds: CountedRounds, epochs: int) -> Composition:
@@ -112,15 +120,12 @@ class Training(PublicNames):
 
     def _ask(self, question: Callable[[Composition], Answer], effort: str) -> Answer:
         asked = {d.name: d.ask(question, self.epochs, quick=effort == "quick") for d in self.parts}
-        found = Answer.larger({name: answer for name, (answer, _) in asked.items()}, self._about)
-        proved = tuple(
-            (d.name, answer.proof if isinstance(answer.proof, RoundsProof) else d.above[0][0])
-            for d, (answer, _) in zip(self.parts, asked.values(), strict=True)
-        )
+        found = Answer.larger({name: answer for name, (answer, *_) in asked.items()}, self._about)
+        proved = tuple(proof for _, proof, _ in asked.values())
         about = None if self.sampled is None else self.sampled.data(self.epochs, self.neighbours)
         larger = max(found.of_directions, key=lambda d: d[1].lower)[0]
         found = replace(found, proof=TrainingProof(about, proved, larger))
-        said = [answer for _, answer in asked.values() if answer is not None]
+        said = [answer for *_, answer in asked.values() if answer is not None]
         if not said:
             return found
         return replace(found, conjectured=Interval(max(a.lower for a in said), max(a.upper for a in said)))

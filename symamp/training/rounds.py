@@ -15,10 +15,11 @@ import sympy as sp
 from flint import acb, arb, fmpq
 
 from symamp.accounting.round import DirectedRound, deviation_of
+from symamp.certificates.evidence import evaluated
 from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.density import SmoothLaw
-from symamp.laws.law import Floats, Level
+from symamp.laws.law import Floats, Law, Level
 from symamp.numbers.doubles import log_ndtr, root_between
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
@@ -29,29 +30,31 @@ from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.density import enclose_smooth
-from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.divergence import Enclosure, Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels.antithetic import Wave, expected_excess
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import BentLine, Line, Lognormal, line_of
-from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
+from symamp.training.steps import WITH_WITHOUT, Numbering, Shifts, Step
 from symamp.verifier import MOST_PRECISION
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
 FAR_BELOW, _CLOSE = 30.0, 6.0
 """Of one epoch alone, and of a curve for many: how far below what matters errors are, in the logarithm."""
-_LEAST_LOG, _GRAIN = -30.0, 40.0
-"""The first guess of a delta that is asked for, and to how much laws of cells are shared."""
+_LEAST_LOG, _GRAIN, _COARSER = -30.0, 10.0, 20.0
+"""The first guess of a delta that is asked for; to how much laws of cells are shared, and how much less is asked of
+them: with rarer messages, whose ratios are large, sums are less sharp."""
 _ROOM, _LARGER = 1.02, 1.1
 """How much farther than an estimate of eps a line of frequencies reaches, and the next one where that fails."""
 _ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
 """By how much larger errors are tried where frequencies are too many; and below which logarithm laws of cells, which
 would take minutes, are not asked."""
-_CELLS, _STATISTIC_BITS = 600, 256
-"""Cells of the largest of batch sums, and bits of laws of statistics."""
+_CELLS, _STATISTIC_BITS, _SPARE_BITS = 600, 256, 32
+"""Cells of the largest of batch sums, bits of laws of statistics, and how many more certificates have."""
 _FIRST_EPS, _HALVINGS = 1e-4, 6
 """Where a root is looked for first, and how often the interval is halved after it is found by doubling."""
-_GAP_OF_LAWS = Settings(gap=1e-6)
+_GAP_OF_LAWS, _GAP_OF_CELLS = Settings(gap=1e-6), Settings(3e-4, 4_000, 2_000, 1_000)
+"""How close sums are taken of tables and noise with a density; and of cells, which are many and say no more."""
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
 """The least relative width of enclosures, that of laws of cells, and bits of comparisons."""
 _SHARP, _SHARP_ENOUGH, _WITHOUT_LAWS = 1e-9, 1e-3, 1e9
@@ -291,7 +294,7 @@ class Allocation(OneEpoch):
         """Return whether a line of frequencies, one large summand alone, or a wave gives enclosures."""
         level = Level.of_float(eps)
         if self._has_wave:
-            return log_least < _LEAST_LOG_OF_LAWS or self._wave(level, log_least) is not None
+            return self._wave(level, log_least) is not None or self._by_laws_alone(level, log_least) is None
         return self._has_line and self._sharply(level, log_least) is not None
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
@@ -304,8 +307,8 @@ class Allocation(OneEpoch):
         wave = self._wave(level, log_least) if self._has_wave else None
         if wave is not None:
             return self._by_wave(wave, level)
-        if self._has_wave and log_least < _LEAST_LOG_OF_LAWS:
-            return self._by_way_of_neither(level, log_least)
+        if self._has_wave:
+            return self._by_laws_alone(level, log_least) or self._by_way_of_neither(level, log_least)
         found = self._sharply(level, log_least) if self._has_line else None
         if found is None and self._has_line and log_least < _LEAST_LOG_OF_LAWS:
             told = Problem(
@@ -332,15 +335,25 @@ class Allocation(OneEpoch):
         summand, t = self.step.summand, self.steps
         if self._has_wave and isinstance(summand, Lognormal):
             wave = self._wave(level, log_least)
-            return None if wave is None else wave.shown(summand, t)
+            if wave is not None:
+                return wave.shown(summand, t)
+            return None if log_least < _LEAST_LOG_OF_LAWS else self._plan_of_laws(level, log_least)
         found = self._sharply(level, log_least) if self._has_line else None
         if found is None or summand is None:
-            return None
+            return self._plan_of_laws(level, log_least)
         if found[0] is not None:
             return found[0].shown
         with at_precision(_BITS):
             jump = parameters_of_jumps(summand, t, t * float(level.exponential()))
         return None if jump is None else jump.shown
+
+    def _plan_of_laws(self, level: Level, log_least: float) -> dict[str, Any]:
+        laws, grain = self._laws(log_least, finite=True), _grained(log_least)
+        found = [self._of_law(law, level) for law in laws]
+        how = [evaluated(x, self.steps) for x in found]
+        cells, bits = self.step.cells(self.shifts, grain), max(x.precision for x in found) + _SPARE_BITS
+        shown = {"kind": "laws", "precision": bits, "below": how[0], "above": how[-1]}
+        return shown if cells is None else shown | {"cells": cells}
 
     def _wave(self, level: Level, log_least: float) -> Wave | None:
         law = self.step.summand
@@ -363,7 +376,10 @@ class Allocation(OneEpoch):
             return low / self.steps, high / self.steps
 
     def _by_way_of_neither(self, level: Level, log_least: float) -> tuple[arb, arb]:
-        """Return ends for replacement, far out: one event, and the worlds beside the one without both examples."""
+        """Return ends for replacement, far out: one event, and the worlds beside the one without both examples.
+
+        A replacement by no gradient is one, too.
+        """
         t, remove = self.steps, Allocation(self.step, self.steps, WITH_WITHOUT, "remove")
         add, law = remove.reversed(), self.step.summand
         assert isinstance(law, Lognormal)
@@ -375,6 +391,9 @@ class Allocation(OneEpoch):
             more = remove.rough_log(middle) > middle + add.rough_log(eps - middle)
             first, most = (middle, most) if more else (first, middle)
         one, other, high = Level.of_float(first), Level.of_float(eps - first), arb(1)
+        least_of_all = arb(0)
+        with suppress(PrecisionError):
+            least_of_all = remove.ends(level, log_least)[0].lower()
         with suppress(PrecisionError):
             parts = remove.ends(one, log_least)[1], add.ends(other, log_least - first)[1]
             with at_precision(_BITS):
@@ -388,7 +407,7 @@ class Allocation(OneEpoch):
             first = far[0] * near[1] + n * far[1] * near[0] - n * far[0] * far[1]
             twice = arb(n * (n - 1)) / 2 * far[1] ** 2 * near[0]
             low = near[1] * (first - e * (far[2] * near[1] + n * far[1] * near[2])) - twice
-            return low * near[1] ** (n - 2), high.min(normal_divergence(2 / s, level.eps(), e))
+            return (low * near[1] ** (n - 2)).max(least_of_all), high.min(normal_divergence(2 / s, level.eps(), e))
 
     def _event(self, eps: float) -> tuple[float, float]:
         """Return places c and d: that a message is above c, and all others above d, seems to say most."""
@@ -437,18 +456,30 @@ class Allocation(OneEpoch):
             return line_for(self.step, t, _shared(-eps, fine), log_least + log(t) - eps)
         return line_for(self.step, t, _shared(eps, fine), log_least + log(t))
 
+    def _by_laws_alone(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
+        """Return ends by laws of cells; None where these would take minutes, or hardly say anything."""
+        if log_least < _LEAST_LOG_OF_LAWS:
+            return None
+        low, high = self._by_laws(level, log_least)
+        with at_precision(_BITS):
+            return (low, high) if low > high / 2 or high < arb(log_least).exp() else None
+
     def _by_laws(self, level: Level, log_least: float) -> tuple[arb, arb]:
         ends = []
         for law in self._laws(log_least):
             if isinstance(law, SmoothLaw):
                 found = enclose_smooth(law, level, self.steps, _GAP_OF_LAWS)
             else:
-                found = enclose_divergence(law, level, self.steps, _GAP_OF_LAWS)
+                found = self._of_law(law, level)
             ends.append(found)
         return ends[0].lower, ends[-1].upper
 
-    def _laws(self, log_least: float) -> tuple[AnyLaw, ...]:
-        found = self.step.laws(self.shifts, _GRAIN * (log_least // _GRAIN))
+    def _of_law(self, law: Law, level: Level) -> Enclosure:
+        return enclose_divergence(law, level, self.steps, _GAP_OF_LAWS if law.rational else _GAP_OF_CELLS)
+
+    def _laws(self, log_least: float, *, finite: bool = False) -> tuple[Any, ...]:
+        laws = self.step.finite if finite else self.step.laws
+        found = laws(self.shifts, _grained(log_least))
         turned = tuple(law.swapped() if self.swapped else law for law in found)
         return turned[:1] if found[0] is found[1] else turned
 
@@ -565,6 +596,11 @@ class NormalRound(OneEpoch):
             return value, value
 
 
+def _grained(log_least: float) -> float:
+    """Return to which accuracy laws of cells are made; larger cells are those of rare messages."""
+    return _GRAIN * ((log_least + _COARSER) // _GRAIN)
+
+
 def _is_sharp(low: arb, high: arb, log_least: float) -> bool:
     """Return whether a bracket needs no line: it is narrow, relatively, or its width is too small to matter."""
     return bool(high - low <= (_SHARP * low).max(arb(log_least).exp()))
@@ -606,8 +642,10 @@ class PoissonStep(OneEpoch):
         return None if rate == 1 and least == 0 else 1 / (1 - rate * (1 - least))
 
     def plan(self, level: Level, log_least: float) -> dict[str, Any] | None:
-        """Return the precision of the closed form."""
-        return _closed_form(log_least) if isinstance(self.base, NormalRound) else None
+        """Return the precision of the closed form, or the laws of the step."""
+        if isinstance(self.base, NormalRound):
+            return _closed_form(log_least)
+        return self.base.plan(self._inside(level)[0] or level, log_least)
 
     def reversed(self) -> PoissonStep:
         """Return the other direction."""
@@ -660,6 +698,10 @@ class Statistic(OneEpoch):
         """Return the probabilities in the world with the example, or the first one, and in the other."""
         raise NotImplementedError
 
+    def plan(self, level: Level, log_least: float) -> dict[str, Any]:
+        """Return the precision of the laws."""
+        return {"kind": "statistic", "precision": _STATISTIC_BITS}
+
     @cached_property
     def _masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
         with at_precision(_STATISTIC_BITS):
@@ -707,10 +749,18 @@ class Counted(Statistic):
         """Return the other direction."""
         return replace(self, direction=_other(self.direction), swapped=not self.swapped)
 
+    @property
+    def _shifts(self) -> Shifts:
+        return (1, -1, 0) if self.direction == "replace" else WITH_WITHOUT
+
+    @cached_property
+    def statistic(self) -> Numbering:
+        """The number of each message."""
+        return self.step.numbering(self._shifts, self.selected / self.steps, self.steps, self.size)
+
     def masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
         """Return the laws of the sum, by Fourier transforms in balls."""
-        shifts = (1, -1, 0) if self.direction == "replace" else WITH_WITHOUT
-        laws = self.step.lattice(shifts, self.selected / self.steps, self.steps, self.size)
+        laws = self.step.numbered(self._shifts, self.statistic)
         first, second, rest = (acb.dft([acb(x) for x in law]) for law in laws)
         many = [z ** (self.steps - self.selected) for z in rest]
         return tuple(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from math import ceil, copysign, floor, log, log1p, sqrt
+from math import ceil, copysign, floor, inf, log, log1p, sqrt
 from typing import Any, TypeAlias
 
 import flint
@@ -14,19 +15,21 @@ import numpy as np
 import sympy as sp
 from flint import arb, fmpq
 
+from symamp.certificates.text import expression_text
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, checked_class
 from symamp.formulas.order import sign
 from symamp.laws.density import SmoothLaw
-from symamp.laws.law import Atom, Floats, Law, RationalLaw, total
+from symamp.laws.law import Atom, Floats, Law, RationalLaw
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number, listed
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
+from symamp.randomizers.noise.distributions import Laplace
 from symamp.sums.kernels.one_sided import Lognormal, Summand
 
-_CELLS, _SPARE = 400, 25.0
-"""Cells of messages of a step with normal noise, and by how much, in the logarithm, what lies beyond them is less than
-what matters: width against time."""
+_CELLS, _FEWER_CELLS, _SPARE = 400, 64, 25.0
+"""Cells of messages of a step with normal noise, and with noise whose ratios are bounded, and by how much, in the
+logarithm, what lies beyond them is less than what matters: width against time."""
 _GRID, _GRID_REACH, _PER_SIZE, _FAR = 40_001, 40.0, 30.0, 50.0
 """Places from which the cells of a statistic are found, in deviations; how many deviations of its sum its values take;
 and the logarithm that stands for an infinite ratio."""
@@ -39,6 +42,10 @@ Shifts: TypeAlias = tuple[int, int, int]
 """By how much messages are moved in the first world, in the second, and if the example is in another step."""
 WITH_WITHOUT: Shifts = (1, 0, 0)
 Masses: TypeAlias = Callable[[], tuple[arb, ...]]
+Flat: TypeAlias = tuple[bool, bool]
+Numbering: TypeAlias = dict[str, Any]
+"""A whole number for each message, modulo ``size``: of a table and of integers the ``numbers`` themselves, of noise
+with a density the ``first`` one, and the ``places`` at which it rises by 1."""
 
 
 class Step:
@@ -60,15 +67,34 @@ class Step:
         """
         raise NotImplementedError
 
-    def lattice(self, shifts: Shifts, rate: float, steps: int, size: int) -> tuple[list[arb], ...]:
-        """Return the laws, for each shift, of a whole number modulo ``size`` that a message is given.
+    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
+        """Return two such laws that are finite, of which certificates are made."""
+        below, above = self.laws(shifts, log_least)
+        assert isinstance(below, Law)
+        assert isinstance(above, Law)
+        return below, above
 
-        The number rises with the likelihood ratio of a message that is in a step with probability ``rate``, in units
-        of which the sum over all steps takes about ``size``. Any number of the message will do for a bound from below.
+    def data(self) -> dict[str, Any] | None:
+        """Return what a certificate says of the step; None if it has none."""
+        return None
+
+    def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any] | None:
+        """Return which cells of messages, or integers, finite laws have; None for tables."""
+        return None
+
+    def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
+        """Return a whole number for each message, in units of which the sum over all steps takes about ``size``.
+
+        It rises with the likelihood ratio of a step in which the example is with probability ``rate``. Any number of
+        the message will do for a bound from below.
         """
         raise SupportMismatchError(
             "selected", Problem(f"no lower end for {self!r} is known"), "take a GaussianStep or a TableStep"
         )
+
+    def numbered(self, shifts: Shifts, numbering: Numbering) -> tuple[list[arb], ...]:
+        """Return the law of the number of a message for each shift."""
+        raise NotImplementedError
 
     @property
     def summand(self) -> Summand | None:
@@ -88,8 +114,76 @@ def _positive(value: object, name: str) -> sp.Expr:
     return found
 
 
-class _Unbounded(Step):
-    """Noise whose likelihood ratio rises with the message, from 0 to infinity."""
+class _Noise(Step):
+    """Noise whose likelihood ratio rises with the message."""
+
+    def ratio(self, y: arb, shift: int, other: int) -> arb:
+        """Return the density moved by one shift over that moved by another."""
+        raise NotImplementedError
+
+    def beyond(self, y: arb, shift: int) -> arb:
+        """Return the probability of a message above y."""
+        raise NotImplementedError
+
+    def limits(self, shifts: Shifts) -> tuple[Masses, Masses] | None:
+        """Return the ratios far out on both sides; None where they have no bound."""
+        return None
+
+    def are_flat(self, start: float, end: float, shifts: Shifts) -> Flat:
+        """Return of the ratio of each world whether it is the same between two places."""
+        return shifts[0] == shifts[2], shifts[1] == shifts[2]
+
+    def rough(self, shifts: Shifts) -> tuple[Floats, Floats, list[Floats]]:
+        """Return messages, their weights without the example, and logarithms of ratios of both worlds, in doubles."""
+        raise NotImplementedError
+
+    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
+        """Return laws of cells of messages."""
+        cells = self.cells(shifts, log_least)
+        return _laws_of_cells(self, shifts, cells["from"], cells["to"], cells["count"])
+
+    def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any]:
+        """Return where cells of messages begin and end, and how many there are."""
+        reach = self.reach(log_least)
+        return {"from": min(shifts) - reach, "to": max(shifts) + reach, "count": _CELLS}
+
+    def reach(self, log_least: float) -> float:
+        """Return how far from the shifts cells go."""
+        raise NotImplementedError
+
+    def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
+        """Return the number of messages below the first place, and places at which it rises."""
+        y, logs, unit = self._statistic(shifts, rate, steps, size)
+        first, last = (floor(x / unit) for x in (logs[0], logs[-1]))
+        # Messages at which the number rises: found in doubles, and then these doubles are the definition.
+        places = np.interp(unit * np.arange(first + 1, last + 1), logs, y).tolist()
+        return {"size": size, "first": first, "places": [str(Fraction(x)) for x in places], "numbers": []}
+
+    def _statistic(self, shifts: Shifts, rate: float, steps: int, size: int) -> tuple[Floats, Floats, float]:
+        """Return messages, logarithms of ratios of a Poisson step, and the unit in which these are counted."""
+        y, weights, worlds = self.rough(shifts)
+        mixed = [np.logaddexp(log1p(-rate), log(rate) + x) if x.any() else x for x in worlds]
+        logs = mixed[0] - mixed[1]
+        mean = float(weights @ logs / weights.sum())
+        variance = float(weights @ (logs - mean) ** 2 / weights.sum())
+        return y, logs, _PER_SIZE * sqrt(steps * variance) / size
+
+    def numbered(self, shifts: Shifts, numbering: Numbering) -> tuple[list[arb], ...]:
+        """Return the law of the number of a message for each shift."""
+
+        def law(shift: int) -> list[arb]:
+            found = [arb(0)] * numbering["size"]
+            places = [arb(fmpq(*Fraction(y).as_integer_ratio())) for y in numbering["places"]]
+            beyond = [arb(1), *(self.beyond(y, shift) for y in places), arb(0)]
+            for k, (a, b) in enumerate(pairwise(beyond), numbering["first"]):
+                found[k % numbering["size"]] += a - b
+            return found
+
+        return tuple(law(shift) for shift in shifts)
+
+
+class _Normal(_Noise):
+    """Noise whose likelihood ratio is that of normal laws, from 0 to infinity."""
 
     sigma: sp.Expr
 
@@ -103,13 +197,23 @@ class _Unbounded(Step):
         s = number(self.sigma)()
         return ((shift - other) * (2 * y - shift - other) / (2 * s * s)).exp()
 
-    def _reach(self, log_least: float) -> float:
+    def reach(self, log_least: float) -> float:
+        """Return how far from the shifts cells go."""
         return sqrt(2.0 * (_SPARE - log_least)) * float(number(self.sigma)().mid())
+
+    def rough(self, shifts: Shifts) -> tuple[Floats, Floats, list[Floats]]:
+        """Return messages, their weights without the example, and logarithms of ratios of both worlds, in doubles."""
+        s = float(number(self.sigma)().mid())
+        z = self._rough_places(s)
+        return s * z, np.exp(-z * z / 2.0), [x * (2.0 * s * z - x) / (2.0 * s * s) for x in shifts[:2]]
+
+    def _rough_places(self, s: float) -> Floats:
+        return np.linspace(-_GRID_REACH, _GRID_REACH, _GRID)
 
 
 @checked_class
 @dataclass(frozen=True, init=False)
-class GaussianStep(_Unbounded):
+class GaussianStep(_Normal):
     """A sum of clipped gradients with normal noise: ``sigma`` is its deviation over the norm at which they are clipped.
 
     >>> GaussianStep(sigma="1/2")
@@ -137,48 +241,21 @@ class GaussianStep(_Unbounded):
         D_E of the first law <= that of the triple <= D_E of the second, for both orders, every E >= 0 and every number
         of steps. Proof: docs/proofs/random_allocation.md, section 4.
         """
-        return _gaussian_laws(self, shifts, log_least)
+        return self.finite(shifts, log_least)
 
-    def lattice(self, shifts: Shifts, rate: float, steps: int, size: int) -> tuple[list[arb], ...]:
-        """Return the laws, for each shift, of a whole number modulo ``size`` that a message is given."""
-        s = float(number(self.sigma)().mid())
-        z = np.linspace(-_GRID_REACH, _GRID_REACH, _GRID)
-        y, density = s * z, np.exp(-z * z / 2.0)
-        logs = _mixed_log(y, s, shifts[0], rate) - _mixed_log(y, s, shifts[1], rate)
-        mean = float(density @ logs / density.sum())
-        unit = _PER_SIZE * sqrt(steps * float(density @ (logs - mean) ** 2 / density.sum())) / size
-        first, last = (floor(x / unit) for x in (logs[0], logs[-1]))
-        # Messages at which the number rises: found in doubles, and then these doubles are the definition.
-        places = np.interp(unit * np.arange(first + 1, last + 1), logs, y).tolist()
-
-        def law(shift: int) -> list[arb]:
-            found = [arb(0)] * size
-            beyond = [arb(1), *(self.beyond(arb(place), shift) for place in places), arb(0)]
-            for k, (a, b) in enumerate(pairwise(beyond), first):
-                found[k % size] += a - b
-            return found
-
-        return tuple(law(shift) for shift in shifts)
+    def data(self) -> dict[str, Any] | None:
+        """Return what a certificate says of the step; None for a sigma that is no fraction."""
+        return {"kind": "gaussian", "sigma": str(self.sigma)} if self.sigma.is_Rational else None
 
     def beyond(self, y: arb, shift: int) -> arb:
         """Return the probability of a message above y."""
         return ((y - shift) / (number(self.sigma)() * arb(2).sqrt())).erfc() / 2
 
 
-def _mixed_log(y: Floats, s: float, shift: int, rate: float) -> Floats:
-    """Return log(1 - rate + rate f(y - shift)/f(y)) for the normal density f."""
-    return (
-        np.asarray(np.logaddexp(log1p(-rate), log(rate) + shift * (2.0 * y - shift) / (2.0 * s * s)))
-        if shift
-        else 0 * y
-    )
-
-
 @lru_cache(maxsize=64)
-def _gaussian_laws(step: GaussianStep, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
-    reach = step._reach(log_least)
-    low, high = min(shifts) - reach, max(shifts) + reach
-    places = [arb(low + (high - low) * k / _CELLS) for k in range(_CELLS + 1)]
+def _laws_of_cells(step: _Noise, shifts: Shifts, low: float, high: float, count: int) -> tuple[Law, Law]:
+    doubles = [low + (high - low) * k / count for k in range(count + 1)]
+    places = [arb(y) for y in doubles]
 
     def masses(start: arb | None, end: arb | None) -> Masses:
         def found(_: int) -> tuple[arb, ...]:
@@ -195,13 +272,18 @@ def _gaussian_laws(step: GaussianStep, shifts: Shifts, log_least: float) -> tupl
         return _at_precision(lambda _: tuple(step.ratio(y, s, shifts[2]) for s in shifts[:2]))
 
     at = [edges(y) for y in places]
-    cells = [(masses(a, b), x, y) for (a, b), (x, y) in zip(pairwise(places), pairwise(at), strict=True)]
-    return _laws(cells, [masses(None, places[0]), masses(places[-1], None)])
+    flat = [step.are_flat(a, b, shifts) for a, b in pairwise([-inf, *doubles, inf])]
+    every = zip(pairwise(places), pairwise(at), flat[1:-1], strict=True)
+    cells = [(masses(a, b), x, y, known) for (a, b), (x, y), known in every]
+    tails, far = [masses(None, places[0]), masses(places[-1], None)], step.limits(shifts)
+    if far is None:
+        return _laws(cells, tails)
+    return _laws([(tails[0], far[0], at[0], flat[0]), *cells, (tails[1], at[-1], far[1], flat[-1])], [])
 
 
 @checked_class
 @dataclass(frozen=True, init=False)
-class DiscreteGaussianStep(_Unbounded):
+class DiscreteGaussianStep(_Normal):
     """A sum of clipped integers with noise Z, P(Z = z) proportional to e^(-z^2/(2 sigma^2)); each is at most 1.
 
     >>> DiscreteGaussianStep(sigma=4)
@@ -224,32 +306,73 @@ class DiscreteGaussianStep(_Unbounded):
         D_E of the first law <= that of the triple <= D_E of the second, for both orders, every E >= 0 and every number
         of steps. Proof: docs/proofs/random_allocation.md, section 4.
         """
-        return _discrete_laws(self, shifts, log_least)
+        return self.finite(shifts, log_least)
+
+    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
+        """Return the laws of ``laws``."""
+        cells = self.cells(shifts, log_least)
+        return _discrete_laws(self, shifts, int(cells["from"]), int(cells["to"]))
+
+    def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any]:
+        """Return the integers that have a mass of their own."""
+        reach = ceil(self.reach(log_least)) + 1
+        first, last = min(shifts) - reach, max(shifts) + reach
+        if last - first > _MOST_POINTS:
+            raise ArgumentError("sigma", self.sigma, f"noise on at most {_MOST_POINTS} integers, or GaussianStep")
+        return {"from": float(first), "to": float(last), "count": last - first}
+
+    def data(self) -> dict[str, Any]:
+        """Return what a certificate says of the step."""
+        return {"kind": "discrete", "sigma": expression_text(self.sigma)}
+
+    def _rough_places(self, s: float) -> Floats:
+        most = min(ceil(_GRID_REACH * s), _MOST_POINTS)
+        return np.arange(-most, most + 1) / s
+
+    def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
+        """Return the numbers of integers from -m to m; all others have the number 0."""
+        _, logs, unit = self._statistic(shifts, rate, steps, size)
+        return {"size": size, "first": 0, "places": [], "numbers": np.floor(logs / unit).astype(int).tolist()}
+
+    def numbered(self, shifts: Shifts, numbering: Numbering) -> tuple[list[arb], ...]:
+        """Return the law of the number of an integer for each shift."""
+        found = tuple([arb(0)] * numbering["size"] for _ in shifts)
+        most = len(numbering["numbers"]) // 2
+        values, _, whole = _weights(self, most + 2, flint.ctx.prec)
+        for law, shift in zip(found, shifts, strict=True):
+            rest = arb(1)
+            for z, k in enumerate(numbering["numbers"], -most):
+                mass = values[abs(z - shift)] / whole
+                law[k % numbering["size"]] += mass
+                rest -= mass
+            law[0] += rest
+        return found
+
+
+@lru_cache(maxsize=16)
+def _weights(step: DiscreteGaussianStep, end: int, bits: int) -> tuple[list[arb], list[arb], arb]:
+    """Return weights of 0, ..., end, sums over all integers from each of these on, and the sum over all integers.
+
+    Far out, where it is negligible even beside what is beyond the end, a geometric series bounds the rest.
+    """
+    s = number(step.sigma)()
+    far = ceil(sqrt(end**2 + 2.0 * float(s) ** 2 * bits)) + 1
+    found = [(-arb(z * z) / (2 * s * s)).exp() for z in range(far + 2)]
+    beyond = [found.pop() / (1 - (-arb(2 * far + 3) / (2 * s * s)).exp()) * arb(0.5, 0.5)]
+    for weight in reversed(found):
+        beyond.append(beyond[-1] + weight)
+    beyond.reverse()
+    return found, beyond, found[0] + 2 * beyond[1]
 
 
 @lru_cache(maxsize=64)
-def _discrete_laws(step: DiscreteGaussianStep, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
-    reach = ceil(step._reach(log_least)) + 1
-    first, last = min(shifts) - reach, max(shifts) + reach
-    if last - first > _MOST_POINTS:
-        raise ArgumentError("sigma", step.sigma, f"noise on at most {_MOST_POINTS} integers, or GaussianStep")
-
-    def weights(bits: int) -> tuple[dict[int, arb], arb]:
-        s = number(step.sigma)()
-        found = {z: (-arb(z * z) / (2 * s * s)).exp() for z in range(first - 2, last + 3)}
-        # The sum over all integers is a theta function; here what is beyond is at most a geometric series.
-        end = min(-first, last) + 2
-        ratio = (-arb(2 * end + 1) / (2 * s * s)).exp()
-        beyond = 2 * (-arb((end + 1) ** 2) / (2 * s * s)).exp() / (1 - ratio)
-        inner = total([found[z] for z in range(-end, end + 1)])
-        return found, inner + beyond.upper() / 2 + beyond.upper() / 2 * arb(0, 1)
-
-    kept = lru_cache(maxsize=4)(weights)
+def _discrete_laws(step: DiscreteGaussianStep, shifts: Shifts, first: int, last: int) -> tuple[Law, Law]:
+    kept = partial(_weights, step, max(-first, last) + 2)
 
     def masses(y: int) -> Masses:
         def found(bits: int) -> tuple[arb, ...]:
-            values, whole = kept(bits)
-            return tuple(values[y - s] / whole for s in shifts)
+            values, _, whole = kept(bits)
+            return tuple(values[abs(y - s)] / whole for s in shifts)
 
         return _at_precision(found)
 
@@ -257,11 +380,10 @@ def _discrete_laws(step: DiscreteGaussianStep, shifts: Shifts, log_least: float)
         return _at_precision(lambda _: tuple(step.ratio(arb(y), s, shifts[2]) for s in shifts[:2]))
 
     def tails(bits: int) -> tuple[arb, ...]:
-        values, whole = kept(bits)
-        inner = [total([values[y - s] for y in range(first, last + 1)]) / whole for s in shifts]
-        return tuple((1 - x).max(arb(0)) for x in inner)
+        _, beyond, whole = kept(bits)
+        return tuple((beyond[last + 1 - s] + beyond[s + 1 - first]) / whole for s in shifts)
 
-    points = [(masses(y), edges(y), None) for y in range(first, last + 1)]
+    points = [(masses(y), edges(y), edges(y), (True, True)) for y in range(first, last + 1)]
     return _laws(points, [_at_precision(tails)])
 
 
@@ -271,8 +393,10 @@ def _at_precision(found: Callable[[int], tuple[arb, ...]]) -> Masses:
     return lambda: kept(flint.ctx.prec)
 
 
-def _laws(cells: Sequence[tuple[Masses, Masses, Masses | None]], tails: Sequence[Masses]) -> tuple[Law, Law]:
-    """Return finite laws around a triple, from the masses of cells and the two ratios at their ends; None for points.
+def _laws(cells: Sequence[tuple[Masses, Masses, Masses, Flat]], tails: Sequence[Masses]) -> tuple[Law, Law]:
+    """Return finite laws around a triple, from the masses of cells and the two ratios at their ends.
+
+    Of each ratio it is said whether it is the same all over a cell.
 
     Below, a cell is one message. Above, its messages are at its ends and at the corner that has the first ratio of the
     one and the second of the other, with the masses and means of the cell: the ratios run through an arc on that side
@@ -280,14 +404,14 @@ def _laws(cells: Sequence[tuple[Masses, Masses, Masses | None]], tails: Sequence
     """
     below = [_mean(m) for m in tails]
     above: list[Atom] = []
-    for masses, start, end in cells:
-        if end is None:
+    for masses, start, end, flat in cells:
+        if all(flat):
             point = Atom(_entry(start, 0), _entry(start, 1), _entry(masses, 2))
             below.append(point)
             above.append(point)
             continue
         below.append(_mean(masses))
-        above += _spread(masses, start, end)
+        above += _spread(masses, start, end, flat)
     named = [((_entry(m, 0), _zero), (_zero, _entry(m, 1))) for m in tails]
     return Law(tuple(below), (), False), Law(tuple(above), tuple(x for pair in named for x in pair), False)
 
@@ -304,24 +428,20 @@ def _mean(masses: Masses) -> Atom:
     return Atom(lambda: masses()[0] / masses()[2], lambda: masses()[1] / masses()[2], _entry(masses, 2))
 
 
-def _spread(masses: Masses, start: Masses, end: Masses) -> list[Atom]:
+def _spread(masses: Masses, start: Masses, end: Masses, flat: Flat) -> list[Atom]:
     def shares(_: int) -> tuple[arb, ...]:
         (p0, p1, q), (a0, a1), (b0, b1) = masses(), start(), end()
-        second = (p0 - a0 * q) / (b0 - a0)
-        if (a1 - b1).is_zero():
+        second = (p1 - a1 * q) / (b1 - a1) if flat[0] else (p0 - a0 * q) / (b0 - a0)
+        if any(flat):
             return q - second, second
         first = (p1 - b1 * q) / (a1 - b1)
         return first, second, q - first - second
 
     kept = _at_precision(shares)
     atoms = [Atom(_entry(y, 0), _entry(y, 1), _entry(kept, i)) for i, y in enumerate((start, end))]
-    if not _is_flat(start, end):
+    if not any(flat):
         atoms.append(Atom(_entry(start, 0), _entry(end, 1), _entry(kept, 2)))
     return atoms
-
-
-def _is_flat(start: Masses, end: Masses) -> bool:
-    return bool((start()[1] - end()[1]).is_zero())
 
 
 # --------------------------------------------------------------------------- Steps with finitely many messages, exactly
@@ -363,8 +483,12 @@ class TableStep(Step):
         found = [sp.oo if row[1] == 0 else row[0] / row[1] for row in self.rows if row[0] or row[1]]
         return sp.Min(*found), sp.Max(*found)
 
-    def lattice(self, shifts: Shifts, rate: float, steps: int, size: int) -> tuple[list[arb], ...]:
-        """Return the laws, for each shift, of a whole number modulo ``size`` that a message is given."""
+    def data(self) -> dict[str, Any]:
+        """Return what a certificate says of the step."""
+        return {"kind": "table", "rows": [[str(x) for x in row] for row in self.rows]}
+
+    def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
+        """Return the number of each message."""
         columns = self._columns(shifts)
         logs, weights = [], []
         for row in self.rows:
@@ -375,10 +499,14 @@ class TableStep(Step):
         mean = sum(w * x for w, x in zip(weights, logs, strict=True))
         deviation = sqrt(steps * sum(w * (x - mean) ** 2 for w, x in zip(weights, logs, strict=True)))
         unit = max(_PER_SIZE * deviation, 1e-300) / size
-        found = tuple([arb(0)] * size for _ in shifts)
-        for row, x in zip(self.rows, logs, strict=True):
-            for law, c in zip(found, columns, strict=True):
-                law[floor(x / unit) % size] += arb(fmpq_of(row[c]))
+        return {"size": size, "first": 0, "places": [], "numbers": [floor(x / unit) for x in logs]}
+
+    def numbered(self, shifts: Shifts, numbering: Numbering) -> tuple[list[arb], ...]:
+        """Return the law of the number of a message for each shift."""
+        found = tuple([arb(0)] * numbering["size"] for _ in shifts)
+        for law, c in zip(found, self._columns(shifts), strict=True):
+            for row, k in zip(self.rows, numbering["numbers"], strict=True):
+                law[k % numbering["size"]] += arb(fmpq_of(row[c]))
         return found
 
     def _columns(self, shifts: Shifts) -> tuple[int, ...]:
@@ -427,10 +555,11 @@ def _ball(x: fmpq) -> Callable[[], arb]:
 
 @checked_class
 @dataclass(frozen=True)
-class NoiseStep(Step):
+class NoiseStep(_Noise):
     """A step with noise of the catalogue, such as ``sa.Laplace(eps0=1)``, on clipped numbers in [0, 1] or [-1, 0].
 
-    Its density is even and falls away from 0, so that a shift by 1 dominates all smaller ones.
+    Its density is even and falls away from 0, so that a shift by 1 dominates all smaller ones. Certificates, several
+    steps of an epoch and replacement are for Laplace noise.
 
     >>> import symamp as sa
     >>> NoiseStep(sa.Laplace(eps0=1)).ratios
@@ -455,13 +584,68 @@ class NoiseStep(Step):
 
         Guarantee
         ---------
-        Both laws are that of the triple. Proof: docs/proofs/random_allocation.md, section 4.
+        Both laws are that of the triple; by replacement they are laws of cells around it.
+        Proof: docs/proofs/random_allocation.md, section 4.
         """
-        if shifts != WITH_WITHOUT:
+        if shifts == WITH_WITHOUT:
+            law = _noise_law(self.noise)
+            return law, law
+        if not self._is_laplace:
             what = Problem(f"{self.noise!r} does not say what a replaced example does")
-            raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
-        law = _noise_law(self.noise)
-        return law, law
+            told = "take a GaussianStep, sa.Laplace(eps0=...), or neighbours='add_remove'"
+            raise SupportMismatchError("noise", what, told)
+        return self.finite(shifts, log_least)
+
+    def data(self) -> dict[str, Any] | None:
+        """Return what a certificate says of the step; None of other noise than Laplace noise."""
+        return {"kind": "laplace", "eps0": expression_text(self.noise["eps0"])} if self._is_laplace else None
+
+    @property
+    def _is_laplace(self) -> bool:
+        return type(self.noise) is Laplace
+
+    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
+        """Return laws of cells; SupportMismatchError for other noise than Laplace noise."""
+        self._require_laplace()
+        return super().finite(shifts, log_least)
+
+    def _require_laplace(self) -> None:
+        if not self._is_laplace:
+            what = Problem(f"no cells of messages are known of {self.noise!r}")
+            raise SupportMismatchError("noise", what, "take sa.Laplace(eps0=...), a GaussianStep or a TableStep")
+
+    def are_flat(self, start: float, end: float, shifts: Shifts) -> Flat:
+        """Return of the ratio of each world whether it is the same between two places: beyond both shifts."""
+        first, second = (end <= min(s, shifts[2]) or start >= max(s, shifts[2]) for s in shifts[:2])
+        return first, second
+
+    def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any]:
+        """Return where cells of messages begin and end, and how many there are: ratios are constant beyond."""
+        return {"from": float(min(shifts)), "to": float(max(shifts)), "count": _FEWER_CELLS}
+
+    def beyond(self, y: arb, shift: int) -> arb:
+        """Return the probability of a message above y."""
+        z = y - shift
+        return self.noise.survival(z) if z >= 0 else 1 - self.noise.survival(-z)
+
+    def ratio(self, y: arb, shift: int, other: int) -> arb:
+        """Return the density moved by one shift over that moved by another."""
+        return (number(self.noise["eps0"])() * (abs(y - other) - abs(y - shift))).exp()
+
+    def limits(self, shifts: Shifts) -> tuple[Masses, Masses]:
+        """Return the ratios far out on both sides."""
+
+        def at(side: int) -> Masses:
+            return lambda: tuple(self.ratio(arb(2 * side), s, shifts[2]) for s in shifts[:2])
+
+        return at(-1), at(1)
+
+    def rough(self, shifts: Shifts) -> tuple[Floats, Floats, list[Floats]]:
+        """Return messages, their weights without the example, and logarithms of ratios of both worlds, in doubles."""
+        self._require_laplace()
+        y = np.linspace(-2.0, 2.0, _GRID)
+        logs = [-float(number(self.noise["eps0"])()) * abs(y - s) for s in shifts]
+        return y, np.exp(logs[2]), [x - logs[2] for x in logs[:2]]
 
 
 @lru_cache(maxsize=64)

@@ -1,11 +1,11 @@
-"""Training whose batches are drawn at random, with normal noise: epochs of random allocation, or Poisson sampling.
+"""Training whose batches are drawn at random: epochs of random allocation, or Poisson sampling.
 
 PROVED, if valid: for each order of the worlds, the divergence of the pair of laws of all epochs is as claimed. An epoch
-of random allocation has the pair (a uniform one of t messages is N(1, s^2), all others N(0, s^2)) and t messages
-N(0, s^2). Of many, each point of the curve of one is proved, and the product of rounds whose curves go through the
-points (docs/proofs/composition.md). That the pair is the worst for adaptive gradients of norm at most 1, and attained,
-is a theorem (docs/proofs/random_allocation.md), like the formulas that are evaluated here. Of several steps of an epoch
-the upper end alone is proved.
+of random allocation has the pair (a uniform one of t messages is that of the example, such as N(1, s^2), all others are
+without it) and t messages without. Of many, each point of the curve of one is proved, and the product of rounds whose
+curves go through the points (docs/proofs/composition.md). That the pair is the worst for adaptive gradients of norm at
+most 1, and attained, is a theorem (docs/proofs/random_allocation.md), like the formulas that are evaluated here. Of
+several steps of an epoch the upper end is that of blocks, and the lower one that of a statistic of the messages.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from typing import Any
 
 from flint import acb, acb_mat, arb, fmpq
 
+from . import steps, sums, triples
 from .certificate import MANY
 from .check import MOST_PRECISION, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
 from .documents import shaped
 from .refusals import Verdict, require
 from .rounds import hull_above, hull_below, sum_of_losses
-from .sums import KERNEL
+from .steps import CELLS, REPLACE, Gaussian, require_statistic
 
-FORMAT, VERSION = "symamp-training-certificate", 2
-DIRECTIONS, REPLACE = ("remove", "add"), "replace"
-_TRAINING = {"sigma": str, "steps": int, "selected": int, "rate": str, "epochs": int, "neighbours": str}
+FORMAT, VERSION = "symamp-training-certificate", 3
+DIRECTIONS = "remove", "add"
+_TRAINING = {"step": dict, "steps": int, "selected": int, "rate": str, "epochs": int, "neighbours": str}
 _DOCUMENT = {"format": str, "version": int, "claim": dict, "training": _TRAINING, "points": [dict], "supposed": [str]}
 _POINT = dict.fromkeys(("direction", "level", "low", "high"), str) | {"steps": int, "evidence": dict}
 _LINE = {"kind": str, "precision": int, "tilt": str, "step": str, "count": int, "further": str, "turn": str}
@@ -35,8 +36,12 @@ _JUMP = {"kind": str, "precision": int, "threshold": str, "place": str, "tilt": 
 _CONTOUR = {"kind": str, "precision": int, "count": int} | dict.fromkeys(("scale", "angle", "width", "step"), str)
 _WAVE = {"kind": str, "precision": int, "count": int, "tail": _JUMP}
 _WAVE |= dict.fromkeys(("start", "end", "tilt", "peak", "left", "turn"), str)
-_PLANS = {"wave": _WAVE, "line": _LINE, "jump": _JUMP, "contour": _CONTOUR, "closed": {"kind": str, "precision": int}}
-_ROUNDS = {"kind": str, "precision": int, "plan": KERNEL, "curves": [{"steps": int, "right": [int], "left": [int]}]}
+_LAWS = {"kind": str, "precision": int, "above": dict, "below": dict}
+_STATISTIC = {"kind": str, "precision": int}
+_PLANS: dict[str, dict[str, Any]] = {"laws": _LAWS, "statistic": _STATISTIC}
+_PLANS |= {"wave": _WAVE, "line": _LINE, "jump": _JUMP, "contour": _CONTOUR, "closed": {"kind": str, "precision": int}}
+_CURVE = {"steps": int, "right": [int], "left": [int]}
+_ROUNDS = {"kind": str, "precision": int, "plan": sums.KERNEL, "curves": [_CURVE]}
 _MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
 _MOST_COUNT, _MOST_TERMS, _BINS, _PLACES = 50_000, 4 * 10**9, 120, 22
 
@@ -48,7 +53,11 @@ def verdict(data: Any) -> Verdict:
     replaced = isinstance(data.get("training"), dict) and data["training"].get("neighbours") == REPLACE
     names = (REPLACE,) if replaced else DIRECTIONS
     below_shape = {"direction": str, "evidence": dict} if data.get("below") is not None else type(None)
-    shaped(data, _DOCUMENT | {"above": dict.fromkeys(names, dict), "below": below_shape}, "certificate")
+    shape: dict[str, Any] = _DOCUMENT | {"above": dict.fromkeys(names, dict), "below": below_shape}
+    if "statistic" in data:
+        shape |= {"statistic": dict}
+        require_statistic(data["statistic"])
+    shaped(data, shape, "certificate")
     claim, is_epsilon, below = data["claim"], data["claim"].get("quantity") == "epsilon", data["below"]
     key = "delta" if is_epsilon else "eps"
     shaped(claim, dict.fromkeys(("quantity", "lower", "upper", key), str), "claim")
@@ -77,7 +86,6 @@ def verdict(data: Any) -> Verdict:
         trivial = lower == 0
     if not trivial:
         require(below is not None, "below: nothing is proved", "invalid")
-        require(training.selected in (1, training.steps), "below: of several steps nothing is proved", "invalid")
         eps = claim["lower" if is_epsilon else "eps"]
         low = training.divergence(below["direction"], below["evidence"], eps, False)
         with working(256):
@@ -92,7 +100,11 @@ def verdict(data: Any) -> Verdict:
 def _require_shape(how: Any, what: str, further: dict[str, Any] | None = None) -> None:
     known = _PLANS | (further or {})
     require(how.get("kind") in tuple(known), f"{what}: another kind of evidence")
-    shaped(how, known[how["kind"]], what)
+    cells: dict[str, Any] = {"cells": CELLS} if how["kind"] == "laws" and "cells" in how else {}
+    shaped(how, known[how["kind"]] | cells, what)
+    if how["kind"] == "laws":
+        for side in ("above", "below"):
+            shaped(how[side], sums.shape(how[side]), f"{what}.{side}")
     for plan in (how, how.get("tail", how)):
         require(64 <= plan["precision"] <= MOST_PRECISION, f"{what}: a precision out of range")
     require(how.get("tail", {"kind": "jump"})["kind"] == "jump", f"{what}: another kind of evidence")
@@ -109,9 +121,10 @@ class _Training:
         require(self.replaced or of["neighbours"] == "add_remove", "training: other neighbours")
         require(1 <= self.selected <= self.steps <= _MOST_STEPS, "training: a number of steps out of range")
         require(1 <= self.epochs <= _MOST_EPOCHS, "training: a number of epochs out of range")
+        self.step, self.statistic = steps.read(check, of["step"], "training.step"), data.get("statistic")
         with working(256):
-            self.sigma, self.rate = check.fraction(of["sigma"]), check.fraction(of["rate"])
-        require(self.sigma * 100 >= 1 and self.sigma <= 10**6, "training: a sigma out of range")
+            self.rate = check.fraction(of["rate"])
+            self.sigma = check.fraction(self.step.text) if isinstance(self.step, Gaussian) else None
         require(0 < self.rate <= 1 and (self.rate == 1 or self.selected == 1), "training: a rate out of range")
         size, longer = divmod(self.steps, self.selected)
         blocks = [(size, self.selected - longer), (size + 1, longer)] if self.rate == 1 else [(1, self.steps)]
@@ -119,36 +132,44 @@ class _Training:
         require(len(self.points) <= _MOST_POINTS, f"too large: more than {_MOST_POINTS} points")
         self._proved: dict[int, tuple[fmpq, fmpq]] = {}
         self._lines: dict[Any, Callable[[arb], tuple[arb, arb]]] = {}
+        self._laws: dict[tuple[str, int], tuple[list[arb], list[arb]]] = {}
 
     def told(self) -> str:
         """Return what the claim is about."""
         with working(256):
-            noise = given(str(self.sigma), arb(self.sigma))
+            noise = self.step.told()
         chosen = f"{self.selected} of {self.steps} steps" if self.rate == 1 else f"{self.steps} Poisson sampled steps"
         rate = "" if self.rate == 1 else f" at the rate {given(str(self.rate), self.rate)}"
         example = "replaced" if self.replaced else "there or not"
         epochs = "an epoch" if self.epochs == 1 else f"{self.epochs} epochs"
-        return f"{epochs} of {chosen}{rate}, normal noise of {noise}, an example {example}"
+        return f"{epochs} of {chosen}{rate}, {noise}, an example {example}"
 
     def divergence(self, name: str, how: Any, eps: str, up: bool) -> Number:
         """Return an upper or a lower end of the divergence of all epochs in one order."""
+        blocks = self._blocks(up)
         if how["kind"] == "rounds":
             return self._product(name, how, eps, up)
-        require(
-            len(self.blocks) == 1 and self.blocks[0][1] == 1, f"{name}: no evidence about several rounds", "invalid"
-        )
-        return self._one(name, self.blocks[0][0], how, lambda: arb(self.check.number(eps)).exp())[up]
+        require(len(blocks) == 1 and blocks[0][1] == 1, f"{name}: no evidence about several rounds", "invalid")
+        return self._one(name, blocks[0][0], how, eps, not self.is_attained and not up)[up]
+
+    @property
+    def is_attained(self) -> bool:
+        """Whether what is proved above is attained: of several steps it is not."""
+        return self.selected in (1, self.steps)
+
+    def _blocks(self, up: bool) -> list[tuple[int, int]]:
+        """Return numbers of steps of which an example is in one, each with how many there are; below all together."""
+        return self.blocks if up or self.is_attained else [(self.steps, self.epochs)]
 
     def _product(self, name: str, how: Any, eps: str, up: bool) -> arb:
-        require([c["steps"] for c in how["curves"]] == [t for t, _ in self.blocks], f"{name}: other epochs", "invalid")
+        blocks = self._blocks(up)
+        require([c["steps"] for c in how["curves"]] == [t for t, _ in blocks], f"{name}: other epochs", "invalid")
         points = sum(len(c[side]) for c in how["curves"] for side in ("right", "left"))
         with working(how["precision"]):
             if how["plan"]:
                 count = sum(max(b - a + 1, 0) for a, b in how["plan"]["evaluated"]) + len(how["plan"]["dropped"])
                 self.check.spend((points + 1) * min(count, 10**9), hard=True)
-            curves = [
-                (self._curve(name, c, up), count) for c, (_, count) in zip(how["curves"], self.blocks, strict=True)
-            ]
+            curves = [(self._curve(name, c, up), count) for c, (_, count) in zip(how["curves"], blocks, strict=True)]
             return sum_of_losses(self.check, curves, arb(self.check.number(eps)), how["plan"], up)
 
     def _curve(self, name: str, curve: Any, up: bool) -> list[tuple[fmpq, fmpq]]:
@@ -156,7 +177,7 @@ class _Training:
         other = {"remove": "add", "add": "remove"}.get(name, name)
         right, left = (
             [
-                (self.check.fraction(self.points[i]["level"]), *self._point(i, order, curve["steps"]))
+                (self.check.fraction(self.points[i]["level"]), *self._point(i, order, curve["steps"], up))
                 for i in curve[side]
             ]
             for side, order in (("right", name), ("left", other))
@@ -167,26 +188,33 @@ class _Training:
         )
         return (hull_above if up else hull_below)([(fmpq(0), fmpq(1), fmpq(1)), *known])
 
-    def _point(self, i: int, name: str, steps: int) -> tuple[fmpq, fmpq]:
+    def _point(self, i: int, name: str, t: int, up: bool) -> tuple[fmpq, fmpq]:
         """Return the ends of a point, after a proof that they enclose the divergence of an epoch."""
         require(0 <= i < len(self.points), f"{name}: no such point")
-        point = self.points[i]
+        point, by_statistic = self.points[i], not self.is_attained and not up
+        about = (point["direction"], point["steps"], point["evidence"]["kind"] == "statistic")
+        require(about == (name, t, by_statistic), f"points[{i}]: of another order, or number of steps", "invalid")
         if i not in self._proved:
             level, low, high = (self.check.fraction(point[x]) for x in ("level", "low", "high"))
             require(level >= 1 and 0 <= low <= high <= 1, f"points[{i}]: a number out of range")
-            least, most = self._one(point["direction"], point["steps"], point["evidence"], lambda: arb(level))
+            eps = "0" if level == 1 else f"log({level})"
+            least, most = self._one(name, t, point["evidence"], eps, by_statistic)
             require((low == 0 or low <= least) and most <= high, f"points[{i}]: not proved", "invalid")
             self._proved[i] = low, high
-        same = point["direction"] == name and point["steps"] == steps
-        require(same, f"points[{i}]: of another order, or number of steps", "invalid")
         return self._proved[i]
 
-    def _one(self, name: str, t: int, plan: Any, level: Callable[[], arb]) -> tuple[Number, Number]:
-        """Return both ends of the divergence of an epoch of t steps in one order."""
+    def _one(self, name: str, t: int, plan: Any, eps: str, by_statistic: bool) -> tuple[Number, Number]:
+        """Return both ends of the divergence of an epoch of t steps in one order, or of a statistic of it."""
         require(name in ((REPLACE,) if self.replaced else DIRECTIONS), f"{name!a:.40}: another direction")
+        require((plan["kind"] == "statistic") == by_statistic, f"{name}: of a statistic below alone", "invalid")
+        if by_statistic:
+            return self._by_statistic(name, plan["precision"], eps)
+        if plan["kind"] == "laws":
+            return self._by_laws(name, t, plan, eps)
+        require(self.sigma is not None, f"{name}: evidence for normal noise", "invalid")
         require((plan["kind"] == "closed") == (t == 1), f"{name}: evidence for another number of steps", "invalid")
         with working(plan["precision"]):
-            e = level()
+            e = arb(self.check.exponential(eps)[0])
             if t == 1:
                 value = _closed(arb(self.sigma), arb(self.rate), e, name)
                 return value.lower(), value.upper()
@@ -210,6 +238,39 @@ class _Training:
             else:
                 low, high = low * e, high * e
             return (low / t).lower(), (high / t).upper()
+
+    def _by_laws(self, name: str, t: int, plan: Any, eps: str) -> tuple[Number, Number]:
+        """Return the lower end by the one law around the step, and the upper end by the other."""
+        with working(plan["precision"]):
+            laws = [law.sampled(self.rate) for law in self.step.laws(name, plan.get("cells"))]
+            low, high = (
+                triples.divergence(self.check, law, eps, t, plan[side], up, name)
+                for law, side, up in zip(laws, ("below", "above"), (False, True), strict=True)
+            )
+            return (low if isinstance(low, fmpq) else low.lower()), (high if isinstance(high, fmpq) else high.upper())
+
+    def _by_statistic(self, name: str, bits: int, eps: str) -> tuple[Number, Number]:
+        """Return both ends of the divergence of the sum of the numbers of all messages (section 7)."""
+        require(self.statistic is not None, "below: no statistic", "invalid")
+        with working(bits):
+            if (name, bits) not in self._laws:
+                self._laws[name, bits] = self._sums(name)
+            e, found = arb(self.check.exponential(eps)[0]), arb(0)
+            self.check.spend(self.statistic["size"])
+            for p, q in zip(*self._laws[name, bits], strict=True):
+                found += (p - e * q).max(arb(0))
+            return found.lower(), found.upper()
+
+    def _sums(self, name: str) -> tuple[list[arb], list[arb]]:
+        self.check.spend(50 * (self.statistic["size"] + len(self.statistic["places"])), hard=True)
+        laws = self.step.numbered(name, self.statistic)
+        first, second, rest = (acb.dft([acb(x) for x in law]) for law in laws)
+        others = [z ** (self.steps - self.selected) for z in rest]
+        p, q = (
+            [z.real for z in acb.dft([x**self.selected * y for x, y in zip(some, others, strict=True)], inverse=True)]
+            for some in (first, second)
+        )
+        return (q, p) if name == "add" else (p, q)
 
 
 def _closed(s: arb, q: arb, e: arb, name: str) -> arb:

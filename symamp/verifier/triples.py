@@ -13,7 +13,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from . import sums
-from .check import ZERO, Number, larger
+from .check import ZERO, Check, Number, larger
 from .documents import shaped
 from .mechanisms import Mechanism, Pair, Triple, Triples, law
 from .participation import Participation
@@ -117,17 +117,21 @@ def _of_poisson(
 
 
 def _of_triple(at: At, triple: Triple, how: dict[str, Any], up: bool, what: str, users: int | None = None) -> Number:
+    return divergence(at.check, triple, at.eps, at.n if users is None else users, how, up, what)
+
+
+def divergence(check: Check, triple: Triple, eps: str, n: int, how: dict[str, Any], up: bool, what: str) -> Number:
     """Return what bounds the divergence of a triple, by the evaluator and plan of the evidence."""
-    found = law(at.check, triple, at.eps)
-    one, n = found.alone(at.check), at.n if users is None else users
+    found = law(check, triple, eps)
+    one = found.alone(check)
     if n == 1 and how["evaluator"] in ("enumeration", "exact"):
         return one
     if how["evaluator"] == VISIBLE:
         return one if up else found.visible
-    value = sums.evaluated(at.check, how, found.atoms, found.null, n, up, what) / n + found.visible
+    value = sums.evaluated(check, how, found.atoms, found.null, n, up, what) / n + found.visible
     if up:
         return -larger(-value, -one)
-    return larger(value, at.check.total(m * v for v, m in found.atoms) + found.visible)  # Jensen
+    return larger(value, check.total(m * v for v, m in found.atoms) + found.visible)  # Jensen
 
 
 def _limit(at: At, triple: Triple) -> Number:
