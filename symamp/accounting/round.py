@@ -134,7 +134,7 @@ class Round:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         ``far`` says that they matter little, so that cheap ones will do. Where the part of ``limits`` that each curve
-        has is spent, some levels have cheap ones, or are left out.
+        has is spent, some levels have fast ones, or are left out.
         """
         raise NotImplementedError
 
@@ -225,7 +225,7 @@ class ShuffledRound(Round):
             return CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
         own = limits.part(FAR if far else NEAR)
-        # The levels of a curve end where the cheap bound hardly counts.
+        # The levels of a curve end where the fast bound hardly matters.
         ends = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
         found = descend(levels, lambda e: point(e, own, far=far or e in ends), tolerance, own)
         if far or len(self._chosen) == 1 or not own.was_met:
@@ -267,7 +267,7 @@ class ShuffledRound(Round):
     def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
 
-        For noise with a density it is that of a finite post-processing: messages are told apart by cells only.
+        For noise with a density it is that of a finite post-processing: only the cells of messages are distinguished.
         """
         level = Level.of_float(min(eps, _INSIDE * self.budget))
         found = self._data_sets.repeatable(level, self.question.n, _search())

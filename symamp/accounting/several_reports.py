@@ -298,7 +298,7 @@ class SeveralReports(Exported, HasCurve):
     def _steps_to_delta(self, asked: Query) -> tuple[Dyadic, Answer | None]:
         """Return delta of one report among all messages at eps/r, times the sum of e^(j eps/r)."""
         step = whole = asked.given / self.reports
-        if not step.is_Rational:  # a little less, so that balls of certificates tell them apart
+        if not step.is_Rational:  # a little less, so that balls of certificates distinguish them
             with at_precision(_BITS // 3):
                 step = rational_of(max(Dyadic.of(level_of(step).eps().lower()), ZERO).fraction)
         found = self._among_all.delta(step, effort=asked.effort)

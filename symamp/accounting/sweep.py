@@ -68,7 +68,7 @@ def identity(
 
 
 def _plain(value: Any) -> Any:
-    """Return the key of a mechanism with those of its parts: what it prints need not tell tables apart."""
+    """Return the key of a mechanism with those of its parts: its text may be that of another table."""
     key = getattr(value, "key", None)
     if callable(key):
         return tuple(_plain(part) for part in key())

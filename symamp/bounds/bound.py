@@ -277,7 +277,7 @@ class MaxOverPairs:
         if len(self.parts) == 1:
             return self.parts
         value, largest = dict[int, float](), -inf
-        for p in self.parts:  # of one that is smaller by a cheaper bound no more need be known
+        for p in self.parts:  # a part that a faster bound shows to be smaller needs no evaluation
             cheap = p.looser_proxy
             value[id(p)] = inf if cheap is None else cheap.log_estimate(level, n, settings.rough)
             if not value[id(p)] <= largest:

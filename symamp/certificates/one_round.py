@@ -107,7 +107,7 @@ def certificate(claim: Claim) -> Data:
     """Return the certificate of a claim as JSON-ready data (documented in docs/certificates.md).
 
     Every number is exact: doubles as fractions, probabilities and levels as expressions. All classes of pairs of the
-    method are covered; those that another bound has settled are evaluated here. ``verify`` has accepted the result.
+    method are covered; those that another bound covers are evaluated here. ``verify`` has accepted the result.
     Raises PrecisionError if no precision suffices for that.
 
     >>> import symamp as sa

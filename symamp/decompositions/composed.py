@@ -256,7 +256,7 @@ class MergedCells:
         """Return the masses of the i-th part taken as often as the node says."""
         codes = self._codes[node, i]
         if codes is not None and isinstance(masses[0], arb):
-            # One polynomial whose exponents tell the ratios apart: the library takes its power.
+            # One polynomial whose exponents encode the ratios: the library takes its power.
             coefficients = [arb(0)] * (int(codes[0].max()) + 1)
             for code, mass in zip(codes[0].tolist(), masses, strict=True):
                 coefficients[code] = coefficients[code] + mass

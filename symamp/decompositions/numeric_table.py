@@ -322,7 +322,7 @@ def _ordered(flat: list[fmpq]) -> tuple[list[Exact], list[int]]:
 
 
 def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:
-    """Sort by balls; what these cannot tell apart is proved equal by algebra, or refused."""
+    """Sort by balls; what balls cannot separate is proved equal by algebra, or refused."""
     with at_precision(CAREFUL_BITS):
         balls = {entry: value_of(entry)() for entry in flat}
         numbers: list[Exact] = []

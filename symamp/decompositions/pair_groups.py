@@ -89,7 +89,7 @@ class Pattern(NamedTuple):
 
 
 def blanket_of(p: sp.Expr, t: sp.Expr, c: sp.Expr, pair: tuple[str, str] = ("x0", "x1")) -> Decomposition:
-    """Return a triple whose divergence is at least that of every pair that p tells apart, or less.
+    """Return a triple whose divergence is at least that of every pair that differs on a share p, or less.
 
     Guarantee
     ---------

@@ -33,7 +33,7 @@ from symamp.numbers.unevaluated import MOST_FACTORS, PRINTABLE_BITS, binomial, p
 
 # SymPy evaluates while it builds (``exp(10**9*log(2))`` becomes an integer of a billion bits, ``sqrt`` of an integer
 # is factored) and may test an integer for primality before it knows its sign; Python refuses to print integers of more
-# than 4300 digits. The limits are far above what mechanisms need and keep all of that cheap.
+# than 4300 digits. The limits are far above what mechanisms need and keep all of that fast.
 
 LARGEST_N = 10**18
 _LARGEST_EPS = 10**6
@@ -559,7 +559,7 @@ def constant_value(expr: sp.Expr, point: Point) -> tuple[Fraction, Fraction]:
     ball = balls(formula, point, 128)
     if not ball.is_finite():
         raise ExpressionError("bound", expr, "an expression with a real value")
-    # Outward to short fractions: points are admissible strictly, and cheap to compute with.
+    # Outward to short fractions: points are strictly admissible, and computing with them is fast.
     low, high = (int(end.floor().unique_fmpz()) for end in ((ball * 2**40).lower(), (ball * 2**40).upper()))
     nearest = (ball * 720720).mid().floor().unique_fmpz()
     exact = Fraction(int(nearest), 720720) if nearest is not None else None

@@ -229,7 +229,7 @@ class OneRound(Search):
         away = log(low[0] / place[0])
         if abs(away) <= LOOSE or self.method is not None or not self.range.least < place[0] < self.range.most:
             return self._root(self.roughly, *place, _ACCURACY)
-        # The least bound is near the cheap one, or near the data sets.
+        # The smallest bound is near the fast one, or near the data sets.
         miss = abs(_bent(max(self.estimate(place[0], True), _LEAST_LOG_VALUE), self.log_delta))
         is_near = miss < 0.5 * abs(away) * low[1]
         return self._root(lambda x: self.estimate(x, True), place[0] if is_near else low[0], low[1], _ACCURACY)

@@ -25,7 +25,7 @@ from symamp.settings.question import Query, Question
 class Profile(PublicNames):
     """What ``symamp.profile`` answers about a single round.
 
-    ``progress`` is told how many pairs of inputs of a large table are settled, and of how many.
+    ``progress`` is called with the number of pairs of inputs of a large table that are done, and of all.
     """
 
     def __init__(self, question: Question, progress: Progress | None = None) -> None:
@@ -74,7 +74,7 @@ class Profile(PublicNames):
 
         Each is that of ``delta`` with this ``gap`` and ``effort``. Only the bound over all data sets takes over
         parameters from points that were asked before: its ``upper`` may be above that of a single question by 0.3 % of
-        delta, where many messages tell the inputs apart.
+        delta, where many messages distinguish the inputs.
 
         >>> import symamp as sa
         >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000).curve(eps=[0.05, 0.1])

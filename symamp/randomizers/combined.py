@@ -321,7 +321,7 @@ class Combined(Mechanism):
 
     @property
     def _kinds(self) -> tuple[object, ...]:
-        """What tells the parts apart, one by one: parts of one kind can be exchanged."""
+        """The kind of each part: parts of one kind can be exchanged."""
         return self.parts
 
     @property
@@ -373,7 +373,7 @@ class Combined(Mechanism):
     def _choices(
         self, options: Sequence[Sequence[tuple[str, str]]], alone: int | None = None
     ) -> Iterator[tuple[tuple[str, str], ...]]:
-        """Yield one option for each part; parts that are equal are not told apart."""
+        """Yield one option for each part; equal parts are not distinguished."""
         groups: dict[object, list[int]] = {}
         for i, kind in enumerate(self._kinds):
             groups.setdefault((kind, i == alone), []).append(i)

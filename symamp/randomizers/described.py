@@ -266,7 +266,7 @@ class _Orbits(DescribedFamily):
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         places = [("x0", "x1", "x2").index(x) for x in distinguished]
-        if len(places) < 3 and 2 in places:  # inputs are alike: x2 stands where x0 or x1 is missing
+        if len(places) < 3 and 2 in places:  # inputs are equivalent: x2 replaces x0 or x1
             places = [next(j for j in (0, 1) if j not in places) if i == 2 else i for i in places]
         found = []
         for orbit in self.data.third if len(places) == 3 else self.data.orbits:
@@ -322,7 +322,7 @@ class _OneHot(DescribedFamily, OneHot):
 
 
 def _check_other(name: str, law: Sequence[Component], family: DescribedFamily) -> None:
-    """Check that a law is one of R(x0) and R(x1), measured by another row, that tells the two apart as they do.
+    """Check that a law is one of R(x0) and R(x1), measured by another row, that distinguishes the two as they do.
 
     Between ratios r0/r1 no probability may be shifted: so E (r0 - E r1)_+ is that of the pair at every level E.
     """

@@ -588,7 +588,7 @@ class OfTriple(PairBoundDefaults):
         raise NotImplementedError
 
     def rough(self, level: Level, n: int, settings: Settings) -> float:
-        """Return a cheaper estimate."""
+        """Return a faster estimate."""
         return self.log_estimate(level, n, settings.rough)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:

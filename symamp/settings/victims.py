@@ -118,7 +118,7 @@ class OfGroup(Reduction):
 def behind_all(victim: Victim) -> OfGroup:
     """Return the triple of a victim behind what the messages of all others share, whichever group they are of.
 
-    Of a Poisson number of others, whose groups cannot be told apart, the mean over the groups is shared.
+    Of a Poisson number of others, whose groups are not known, the mean over the groups is shared.
 
     Guarantee
     ---------

@@ -266,7 +266,7 @@ def expected_positive_part(a: Rows, b: Rows, shift: float, upward: bool) -> tupl
         # E[(B - x)_+] at the points x of the row, with 0 behind them.
         stop_loss = np.append(np.cumsum(tails[:0:-1])[::-1] * step, 0.0)
         for other, row in a.items():
-            # One rounding, of places and shift alike, is made good for the side that the end is for.
+            # One rounding, of places and of the shift, is made good for the side that the end is for.
             least = np.nextafter(-(places_of(other, row) + shift), -np.inf if upward else np.inf)
             index = np.clip(np.ceil(least / step) - first, 0, len(masses)).astype(np.int64)
             rest = np.maximum((first + index) * step - least, 0.0)

@@ -291,7 +291,7 @@ def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = Non
 
 
 def approximate_log_groups(groups: Sequence[Group]) -> float:
-    """Return the saddle-point approximation of log E[S_+], cheap and good to a few per cent; -inf for zero."""
+    """Return the saddle-point approximation of log E[S_+], fast and good to a few per cent; -inf for zero."""
     product = Product.of_groups([g for g in groups if g.count > 0])
     if not product.supremum > 0.0:
         return -inf

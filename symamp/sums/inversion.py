@@ -73,7 +73,7 @@ def limit_divergence(law: Law, n: int) -> arb:
 
 
 def approximate_log_divergence(law: Law, eps: float, n: int) -> float:
-    """Return the saddle-point approximation of log D_E, cheap and good to a few per cent; -inf for zero."""
+    """Return the saddle-point approximation of log D_E, fast and good to a few per cent; -inf for zero."""
     return approximate_log_law(quick_gparv(law, Level.of_float(eps)), n)
 
 

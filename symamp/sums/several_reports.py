@@ -135,7 +135,7 @@ class SumOfSteps:
 
     @property
     def _middle(self) -> int:
-        """The step of messages that tell nothing, or are lost; 0 where steps tell two kinds of messages apart."""
+        """The step of messages that reveal nothing, or are lost; 0 where steps distinguish two kinds of messages."""
         return next((i for i in range(1, len(self.other) - 1) if self.other[i] is not _never), 0)
 
     def plan(self, eps: float) -> ThresholdPlan | None:

@@ -281,7 +281,7 @@ def unseen(groups: Sequence[Group], shares: Sequence[arb], plan: CountPlan) -> a
 
 # --- A bound for many compositions at once: the count's divergence as a smooth function of composition and threshold
 
-# Removing users costs a factor e^(1/n) each, too much where all compositions are nearly alike, as they are for many
+# Removing users costs a factor e^(1/n) each, too much where all compositions are nearly equal, as they are for many
 # users. Here their number stays: what changes along the box is bounded by a derivative (docs/proofs/two_messages.md).
 
 

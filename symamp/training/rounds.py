@@ -386,7 +386,7 @@ class Allocation(OneEpoch):
         with at_precision(_BITS):
             eps = float(level.eps().lower()) * (1.0 - 1e-14)
         first, most = 0.0, eps
-        for _ in range(_SPLITS):  # to where both parts are about alike
+        for _ in range(_SPLITS):  # to where both parts are about equal
             middle = (first + most) / 2.0
             more = remove.rough_log(middle) > middle + add.rough_log(eps - middle)
             first, most = (middle, most) if more else (first, middle)

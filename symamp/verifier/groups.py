@@ -175,7 +175,7 @@ def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 def _behind(at: At, data: dict[str, Any], weights: list[tuple[int, Number]] | None, what: str) -> Triple:
     """Return the laws of a victim's messages with what those of all others share, or have on the mean.
 
-    Of a Poisson number of others the groups cannot be told apart: then it is the mean over all users.
+    Of a Poisson number of others the groups are not known: then it is the mean over all users.
     """
     check, taking = at.check, at.setting.participation
     views, (i, j), others = _seen(at, data, what)

@@ -434,7 +434,7 @@ class Table(Mechanism):
 
 
 class Orbits(Mechanism):
-    """For each class of pairs of inputs: messages alike, as seen from the pair, further inputs and the rest."""
+    """For each class of pairs of inputs: equivalent messages, as seen from the pair, further inputs and the rest."""
 
     supposed = "that its pairs and inputs, with their messages, stand for all those of the mechanism"
 

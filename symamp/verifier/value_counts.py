@@ -95,7 +95,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 
 
 def _atoms(check: Any, atoms: Sequence[tuple[Number, Number]], null: Number, what: str) -> Atoms:
-    """Return the values of a law, the largest first, that are told apart and have a sign."""
+    """Return the values of a law, the largest first, that are distinct and have a sign."""
     rows = [(arb(v), arb(m)) for v, m in atoms] + ([] if null == 0 else [(_ZERO, arb(null))])
     rows.sort(key=lambda row: float(row[0].mid()), reverse=True)
     told = all(a > b for (a, _), (b, _) in pairwise(rows))

@@ -245,7 +245,7 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         return {("x0",): new, ("x1",): new, ("x2",): new, ("x3",): new, ("x0", "x2"): kept, ("x1", "x3"): kept}
 
     def pair_groups(self) -> tuple[PairGroup, ...] | None:
-        """Corners that differ by all signs, or all but one; the others by the share p that tells them apart."""
+        """Corners that differ by all signs, or all but one; the others by the share p on which they differ."""
         t, c, d, new = self.ratio(), self.coverage(), 2 * int(self["m"]), self.ties() / 2
         if d > _LARGEST_TOLD_APART:
             return None

@@ -181,7 +181,7 @@ _ABSENT, _PLUS, _MINUS = "absent", "+1", "-1"
 
 
 _MOST_LISTED = 4
-"""Up to so many keys a user the numbers of common keys are told apart one by one, else in cells: wider, and quicker."""
+"""The most keys a user for which each number of common keys is a case; with more, cells are: wider, and faster."""
 _States = tuple[str, str, str]
 _Blocks = Mapping[tuple[tuple[str, str], ...], Fraction]
 """Keys by the states of x0 and x1: how many are in one of several."""

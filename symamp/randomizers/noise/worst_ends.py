@@ -222,7 +222,7 @@ class _Ends:
         self.slope, self.rise = (formula_range(sp.diff(cases, v), (X, Y)) for v in (X, Y))
 
     def are_worst(self) -> bool:
-        """Return whether all conditions are shown, the cheap ones first."""
+        """Return whether all conditions are shown, the fast ones first."""
         return self._is_symmetric() and self._has_rising_ratios() and self._is_least_at_ends() and self._straddles()
 
     def _is_symmetric(self) -> bool:

@@ -144,7 +144,7 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
-        # Where the integrand matters the cheap bound is not tried.
+        # Where the integrand matters the fast bound is not tried.
         bound = line.coarse(lo, hi, most=negligible) if last < _PLAIN * negligible else _NONE
         if not bound.uppers[0] < negligible:
             bound = line.fine(lo, hi) if size <= 2.0 * lobe else _NONE

@@ -246,7 +246,7 @@ SMOOTHING = 0.0014  # sigma^2 s^2
 REACH = 5.5  # frequencies up to REACH / sigma
 _TILTS = np.linspace(0.0, 1.2, 7)
 _WIDE_TILTS = np.append(_TILTS, np.geomspace(1.5, 24.0, 9))
-"""Tilts b of the bad part in units of the saddle point; more where few messages tell the inputs apart."""
+"""Tilts b of the bad part in units of the saddle point; more where few messages distinguish the inputs."""
 _NEAR_THE_LARGEST, _MOST_NEAR = 1.0, 3
 _BETWEEN = np.linspace(0.0, 1.0, 21)
 _CANCELLED = 1e-12  # what is left of a sum of doubles of either sign

@@ -96,7 +96,7 @@ _BINS, _SAME_CUT, _NO_MASS = 2048, 1e-9, 1e-12
 def laws_of_chords(laws: Sequence[BallGparv], mean: float, v: float) -> tuple[list[BallGparv], float]:
     """Return laws of at most MOST_NODES + 4 values; and how far a transform is raised at most, computed in doubles.
 
-    ``v`` is the tilt under which values are to be told apart.
+    ``v`` is the tilt under which values are distinguished.
 
     Guarantee
     ---------

@@ -27,7 +27,7 @@ from symamp.sums.kernels.balls import power
 # What is tuned. Every line gives a bound; these trade time against width.
 MOST_FREQUENCIES, _MOST_WORK, _BENT, _COUNTS = 50_000, 4e9, 200.0, np.geomspace(1.0, 1e6, 300)
 """Of one line; of frequencies, times nodes, times bits; how much more such a term costs on a bent contour; and the
-numbers that estimates tell apart. Windows far wider than the deviation of T need more."""
+numbers that estimates distinguish. Windows far wider than the deviation of T need more."""
 _SPARE_BITS, _ROUGH_BITS = 40, 64
 """Bits beyond those that the magnitudes say, and those of bounds on what is dropped."""
 _ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG, _SMALL_LOG = 0.04, 14.0, 700.0, -60.0

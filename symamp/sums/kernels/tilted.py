@@ -32,7 +32,7 @@ def exp_minus_linear(x: Floats) -> Floats:
 
 
 def versine_and_sine(x: Floats) -> tuple[Floats, Floats]:
-    """Return 1 - cos x and sin x without cancellation: from one tangent, which is cheaper than two sines."""
+    """Return 1 - cos x and sin x without cancellation: from one tangent, which is faster than two sines."""
     tangent = np.tan(0.5 * x)
     sine = 2.0 * tangent / (1.0 + tangent * tangent)
     return sine * tangent, sine
