@@ -377,7 +377,7 @@ REFUSALS = {
     "n = 3/2": (ask(n=1.5), errors.ArgumentError, "n", "1.5", "integer from 1"),
     "n = nan": (ask(n=math.nan), errors.ArgumentError, "n", "nan", "real number"),
     "n = True": (ask(n=True), errors.ArgumentError, "n", "True", "integer from 1"),
-    "n = None": (ask(n=None), errors.ArgumentError, "n", "None", "integer from 1"),
+    "n = None": (ask(n=None), errors.ArgumentError, "n", "it is missing", "number of users"),
     "n huge": (ask(n=10**400), errors.ArgumentError, "n", "1000", "integer from 1"),
     "n beyond printing": (ask(n=10**5000), errors.ArgumentError, "n", "", "integer from 1"),
     "delta = 0": (ask(delta=0), errors.ArgumentError, "delta", "0", "(0, 1)"),
@@ -427,7 +427,7 @@ REFUSALS = {
     ),
     "nan entry": (table({"0": math.nan, "1": 0}), errors.ArgumentError, 'table["b"]["0"]', "nan", "finite"),
     "text entry": (
-        table({"0": "import os", "1": 0}), errors.ExpressionError, 'table["b"]["0"]', "import os", "expression",
+        table({"0": "import os", "1": 0}), errors.ExpressionError, 'table["b"]["0"]', "import os", "keyword of Python",
     ),
     "unknown symbol": (
         table({"0": "q", "1": "1 - q"}), errors.ExpressionError, 'table["b"]["0"]', "q", "name",
