@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from symamp.certificates.rounds import Curve, Sums, certificate
 from symamp.certificates.rounds import Rounds as OfRounds
 from symamp.certificates.text import expression_text, fraction_text, outward
 from symamp.data_sets.search import Repeated
-from symamp.errors import ArgumentError, Problem
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.settings.participation import Repeatable, triple_behind
 from symamp.settings.question import Query
@@ -81,8 +82,8 @@ def _is_listed(found: Repeated) -> bool:
 
 # --------------------------------------------------------------- What proves both ends, and its certificate
 
-SLACK = fmpq(1, 10**9)
-"""By this part of themselves ends are wider in a certificate, for roundings."""
+SLACK, MORE_SLACK = fmpq(1, 10**9), fmpq(1, 10**6)
+"""By this part of themselves ends are wider in a certificate, for roundings; and where the verifier needs more room."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,9 @@ class RoundsProof:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 
         Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
-        a part in 10^9, for roundings; a lower end from cells of messages is not claimed. Takes some seconds. ``sums``
-        prove the lower end where coordinates are summed, as it is.
+        a part in 10^9, for roundings, or in 10^6 where a plan is so fine that it depends on them; a lower end from
+        cells of messages is not claimed. Takes some seconds. ``sums`` prove the lower end where coordinates are summed,
+        as it is.
 
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
@@ -115,13 +117,20 @@ class RoundsProof:
             raise ArgumentError(
                 "certificate", Problem(f"no certified points belong to {rounds}"), "ask for epsilon or delta of rounds"
             )
+        with suppress(PrecisionError):
+            return self._claimed(asked, least, most, rounds, sums, SLACK)
+        return self._claimed(asked, least, most, rounds, sums, MORE_SLACK)
+
+    def _claimed(
+        self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds, sums: Sums | None, slack: fmpq
+    ) -> dict[str, Any]:
         is_epsilon = asked.quantity == "epsilon"
         listed = self.below is not None and all(
             c.data_set is None or _is_listed(c.data_set[0]) for c in self.below.curves
         )
-        low = least.fraction * (1 - SLACK) if listed and least.exponent is not None else None
+        low = least.fraction * (1 - slack) if listed and least.exponent is not None else None
         low = low if sums is None else outward(least, up=False)
-        high = most.fraction * (1 + SLACK) if self.above is not None and most.exponent is not None else None
+        high = most.fraction * (1 + slack) if self.above is not None and most.exponent is not None else None
         high = None if high is not None and not is_epsilon and high >= 1 else high
         claim = {
             "quantity": asked.quantity,

@@ -17,7 +17,7 @@ from symamp.accounting.losses import gaussian_epsilon, gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.round import ShuffledRound
 from symamp.accounting.round_profile import Exported
-from symamp.accounting.rounds_proof import SLACK, RoundsProof
+from symamp.accounting.rounds_proof import MORE_SLACK, SLACK, RoundsProof
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.certificates.mechanisms import Described
 from symamp.certificates.text import At, exact_double, fraction_text
@@ -50,7 +50,7 @@ _BITS, _STEPS, _GUESSES, _CLOSE, _FEW_MESSAGES, _USUAL, _LARGEST = 192, 4, 8, 1e
 """Bits of factors; certified tries for the least eps of a step, guesses of it in floats, and how far above them the
 search begins, relatively; up to so many messages bundles are tried as a bound on shuffled reports, too; the gap of
 answers by one round; no double is e to more than the last."""
-_SLACKS, _BITS_OF_STEPS = (fmpq(0), SLACK, fmpq(1, 10**6), fmpq(1, 10**3)), 512
+_SLACKS, _BITS_OF_STEPS = (fmpq(0), SLACK, MORE_SLACK, fmpq(1, 10**3)), 512
 """By which parts of themselves lower ends are tried to be less in a certificate, and its precision."""
 _OFF = 0.02
 """By how much the normal approximation of rounds must be below the end by steps, in eps or in log delta."""
