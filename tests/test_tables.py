@@ -16,6 +16,8 @@ from symamp import errors
 from symamp.bounds.blanket import BLANKET
 from symamp.bounds.own_law import own_law
 from symamp.bounds.pairs_of_a_table import (
+    badly_blanketed,
+    best,
     chi_squares,
     kernel_bounds,
     log_divergences,
@@ -23,7 +25,6 @@ from symamp.bounds.pairs_of_a_table import (
     narrowed,
     open_pairs,
     singular_above,
-    worst_pairs,
     worst_triples,
 )
 from symamp.bounds.reduction import Reduction, dataset_reduction
@@ -157,7 +158,7 @@ def test_a_pair_that_is_closed_lies_below_the_bound(seed):
     pairs = list(itertools.permutations(range(len(table)), 2))
     exact = {pair: oracle.blanket_divergence(table, *pair, n, E) for pair in pairs}
     numeric, level = mechanism_of(table).numeric, level_at(E)
-    worst = worst_pairs(numeric, level, n, 1)
+    worst = best(badly_blanketed(numeric, level, n), 1)
     for factor in (Fraction(1, 3), Fraction(1), Fraction(3)):
         for bound in {value * factor for value in exact.values() if value > 0}:
             with flint.ctx.workprec(256):
@@ -190,7 +191,7 @@ def test_one_plan_bounds_all_pairs(seed):
     n, E = 2 + seed % 5, 1 + (ratio_of(table) - 1) / 4
     numeric, level = mechanism_of(table).numeric, level_at(E)
     pairs = list(itertools.permutations(range(len(table)), 2))
-    worst = worst_pairs(numeric, level, n, 1)
+    worst = best(badly_blanketed(numeric, level, n), 1)
     rough = float_gparv(numeric.blanket_law(worst[0] if worst else (0, 1)), level)
     if not rough.is_positive:
         return

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import combinations
 from math import comb, exp, inf, log, pi, sqrt
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from flint import acb, arb, arb_mat
@@ -44,22 +44,37 @@ _LEAST_SHARE = 0.1
 """Of the pairs, those whose rows differ least: their saddle points are not looked for."""
 _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 """The gap of bounds on many pairs at once. With more terms than that, one pair by itself rules out most others."""
-_MOST, _CHUNK = 30_000_000, 500_000
+_MOST, _CHUNK = 30_000_000, 130_000
 """Triples (pair, x, y) that take seconds, and those that are in memory at once."""
-_NEAR, _BETWEEN, _FAR = 64, 40, 48
-"""How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
+
+
+class Cells(NamedTuple):
+    """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond.
+
+    ``multiples`` of the line of each term, in the unit of each pair, are tried; sigma s is at least ``smoothing``. All
+    give a bound.
+    """
+
+    near: int
+    between: int
+    far: int
+    multiples: tuple[float, ...]
+    smoothing: float
+
+
+FINE = Cells(64, 40, 48, (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5), 0.04)
+ROUGH = Cells(12, 8, 3, (0.8, 1.0), 0.25)
+"""The second are for pairs that are far from the worst: most are."""
 _FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
 """Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
 _DEPTH = 12.0
 """|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
 _NEAR_BY = 0.25, 0.15, 0.08
 """Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
-_MULTIPLES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5])
-"""Of the line of each term in the unit of each pair, which are tried."""
 _TOO_MUCH = 1.0
 """A term has a multiple of its own where that of the main term makes it e times as large."""
-_LEAST_SMOOTHING, _SMOOTHED = 0.04, 6.0
-"""The least sigma s, and sigma times the last frequency."""
+_SMOOTHED = 6.0
+"""Sigma times the last frequency."""
 
 # ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
 
@@ -211,12 +226,13 @@ def ranking_work(table: NumericTable) -> float:
     return RANKING.of(table.floats.size * (len(table.inputs) + _EXPONENTIALS))
 
 
-def best(scores: Floats, most: int) -> list[tuple[int, int]]:
-    """Return the positions of the largest entries, largest first; -inf is left out."""
+def best(scores: Floats, most: int, within: float = inf) -> list[tuple[int, int]]:
+    """Return the positions of the largest entries, largest first, ``within`` so much of the first; without -inf."""
     flat = scores.ravel()
     some = np.argpartition(-flat, most)[:most] if most < flat.size else np.arange(flat.size)
     order = some[np.argsort(-flat[some], kind="stable")]
-    return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf]
+    least = flat[order[0]] - within
+    return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf and flat[i] >= least]
 
 
 def worst_triples(
@@ -245,14 +261,15 @@ def work_of_triples(table: NumericTable) -> float:
     return len(_hiding(table)) * ranking_work(table)
 
 
-def pairs_badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int]]:
-    """Return the ordered pairs of rows with the largest divergence where all others hold the same input, by estimates.
+def badly_hidden(table: NumericTable, level: Level, n: int) -> Floats:
+    """Return estimates of the largest log D of each ordered pair of rows where all others hold the same input.
 
     >>> import symamp as sa
-    >>> len(pairs_badly_hidden(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 9))
-    6
+    >>> table = sa.RandomizedResponse(k=3, eps0=1).table().numeric
+    >>> badly_hidden(table, Level.of_float(0.01), 1000)[0].round(1).tolist()
+    [-inf, -4.7, -4.7]
     """
-    return best(reduce(np.maximum, (scores for _, scores in _scores(table, level, n))), most)
+    return np.asarray(reduce(np.maximum, (scores for _, scores in _scores(table, level, n))))
 
 
 def _scores(
@@ -395,10 +412,10 @@ MOMENTS = "moments"
 """The evaluator of what moments prove."""
 
 
-def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
-    """Return the ordered pairs of rows whose blanket has the largest divergence, by estimates in doubles."""
+def badly_blanketed(table: NumericTable, level: Level, n: int) -> Floats:
+    """Return estimates of log D of the blanket of each ordered pair of rows, in doubles."""
     scores = log_divergences(table.floats, table.least_floats, level.rough_minus_one(), n)
-    return best(np.where(table.admissible, scores, -np.inf), most)
+    return np.where(table.admissible, scores, -np.inf)
 
 
 def open_pairs(table: NumericTable, level: Level, n: int, bound: arb, theta: float | None = None) -> list[Pair]:
@@ -565,7 +582,7 @@ Booleans: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class _Common:
-    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, a unit.
+    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, a unit, cells.
 
     ``main`` is the line of the term that decides. ``far`` are the ends of cells of frequencies, as long as each other,
     beyond those at which moments tell enough.
@@ -577,10 +594,11 @@ class _Common:
     main: float
     far: Floats
     log_unit: float
+    cells: Cells
 
     def smoothing(self, s: float) -> float:
         """Return sigma times s for a line at s."""
-        return max(_SMOOTHED * s / float(self.far[-1]), _LEAST_SMOOTHING)
+        return max(_SMOOTHED * s / float(self.far[-1]), self.cells.smoothing)
 
 
 def common_bounds(
@@ -589,7 +607,7 @@ def common_bounds(
     """Return upper bounds on the divergence of pairs of rows for every data set, in units of e^log_unit; nan for none.
 
     ``of`` is a pair with its parameters of the bound over all data sets: the majorant, which must be proved, the tilts
-    of the bad part, and one line for all.
+    of the bad part, and one line for all. What rough cells show to be at most 1 unit is not looked at more closely.
 
     Guarantee
     ---------
@@ -601,10 +619,19 @@ def common_bounds(
     nothing = np.full(len(pairs), np.nan)
     if n < 2 or minus_one > _LARGEST_E or tiny.any() or len(pairs) * rows.size > _MOST:
         return nothing
-    first, second = (rows[list(column)] for column in zip(worst, *pairs, strict=True))
-    size = max(_CHUNK // rows.size, 1)
-    e = np.full((len(first), 1), 1.0 + minus_one)
-    return bounds_by_moments(rows, (first, second), e, n, parameters, log_unit, size)[1:]
+    e, size, found, left = 1.0 + minus_one, max(_CHUNK // rows.size, 1), nothing, list(range(len(pairs)))
+    for cells, known in ((ROUGH, _of_one_term(parameters)), (FINE, parameters)):
+        first, second = (rows[[x[k], *(pairs[i][k] for i in left)]] for k, x in ((0, worst), (1, worst)))
+        levels = np.full((len(first), 1), e)
+        found[left] = bounds_by_moments(rows, (first, second), levels, n, known, log_unit, size, cells)[1:]
+        left = np.flatnonzero(~(found <= 1.0)).tolist()
+    return found
+
+
+def _of_one_term(parameters: Parameters) -> Parameters:
+    """Return the parameters with the majorant 1/p_lo^2 of 1/p^2: rough, and quick."""
+    main = max(parameters.terms, key=lambda t: t.a)
+    return replace(parameters, terms=(replace(main, a=_SLACK / parameters.p_lo**2, lam=0.0),))
 
 
 def bounds_by_moments(
@@ -615,6 +642,7 @@ def bounds_by_moments(
     parameters: Parameters,
     log_unit: float,
     size: int = _CHUNK,
+    cells: Cells = FINE,
 ) -> Floats:
     """Return upper bounds on D(P - E Q) for the rows P and Q of some pairs where others hold laws of some classes.
 
@@ -640,12 +668,12 @@ def bounds_by_moments(
     step = min(
         _FAR_STEP / spread,
         0.5 * start,
-        (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR,
+        (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / cells.far,
     )
     if not step > 0.0:
         return nothing
-    far = np.asarray(start + step * np.arange(_FAR + 1.0))
-    common = _Common(n - 1, parameters, gain, main.s, far, log_unit)
+    far = np.asarray(start + step * np.arange(cells.far + 1.0))
+    common = _Common(n - 1, parameters, gain, main.s, far, log_unit, cells)
     with np.errstate(all="ignore"):  # what is no number proves nothing
         parts = [slice(i, i + size) for i in range(0, len(first), size)]
         return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
@@ -728,17 +756,19 @@ def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
     All are multiplied by what suits the main one, but for terms of which that makes too much.
     """
 
+    multiples = np.array(c.cells.multiples)
+
     def heights(s: float, lam: float) -> Floats:
-        tilted = (np.exp(x * s * w - lam * above) for x in _MULTIPLES.tolist())
+        tilted = (np.exp(x * s * w - lam * above) for x in c.cells.multiples)
         logs = np.stack([c.others * np.log(mean(weights)).max(axis=1) for weights in tilted])
-        return np.asarray(np.nan_to_num(logs - 2.0 * np.log(_MULTIPLES)[:, None], nan=inf))
+        return np.asarray(np.nan_to_num(logs - 2.0 * np.log(multiples)[:, None], nan=inf))
 
     usual, pairs, lines = heights(c.main, 0.0).argmin(axis=0), np.arange(len(w)), []
     for t in c.parameters.terms:
         height = heights(t.s, t.lam)
         best = height.argmin(axis=0)
         is_usual = height[usual, pairs] <= height[best, pairs] + _TOO_MUCH
-        lines.append(t.s * _MULTIPLES[np.where(is_usual, usual, best)][:, None])
+        lines.append(t.s * multiples[np.where(is_usual, usual, best)][:, None])
     return lines
 
 
@@ -754,13 +784,13 @@ def _integrals(
     real, imag = turns((far[0] + 0.5 * step) * w)  # the waves e^(iuw) in the middles of cells, for all terms at once
     step_real, step_imag = turns(step * w)
     moments, moduli = [mean(weights) for weights in tilts], [list[Floats]() for _ in tilts]
-    for _ in range(_FAR):
+    for _ in range(c.cells.far):
         for weights, whole, squares in zip(tilts, moments, moduli, strict=True):
             squares.append((mean(weights * real) ** 2 + mean(weights * imag) ** 2) / whole**2)
         real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
     found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
     for t, s, weights, whole, squares in zip(c.parameters.terms, lines, tilts, moments, moduli, strict=True):
-        sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]))
+        sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]), c.cells)
         centre = mean(weights * w) / whole
         away = w - centre[:, :, None]
         once = weights * away
@@ -792,11 +822,11 @@ def _integrals(
     return found, valid
 
 
-def _cells_near(s: Floats, far: float) -> Floats:
+def _cells_near(s: Floats, far: float, c: Cells) -> Floats:
     """Return the ends of cells of frequencies up to where waves are taken: evenly up to s, then by a constant ratio."""
     first = np.minimum(s, far)[:, :, None]
-    even = np.broadcast_to(np.linspace(0.0, 1.0, _NEAR + 1)[:-1], (len(s), 1, _NEAR))
-    return np.asarray(first * np.concatenate([even, (far / first) ** np.linspace(0.0, 1.0, _BETWEEN + 1)], axis=-1))
+    even = np.broadcast_to(np.linspace(0.0, 1.0, c.near + 1)[:-1], (len(s), 1, c.near))
+    return np.asarray(first * np.concatenate([even, (far / first) ** np.linspace(0.0, 1.0, c.between + 1)], axis=-1))
 
 
 def _over(cells: Floats, powers: Floats, s: Floats, sigma: Floats) -> tuple[Floats, Floats]:

@@ -14,14 +14,15 @@ from symamp.bounds.pairs_of_a_table import (
     ESTIMATED,
     MOMENTS,
     Pair,
+    badly_blanketed,
+    best,
     is_small,
     moment_bounds,
     narrowed,
     open_pairs,
     ranking_work,
-    worst_pairs,
 )
-from symamp.decompositions.numeric_table import NumericTable
+from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.decompositions.pairs import distinct_pairs
 from symamp.decompositions.table_decomposition import table_blanket
 from symamp.decompositions.to_law import law_of
@@ -33,10 +34,15 @@ from symamp.sums.divergence import Enclosure, Settings
 
 Closer: TypeAlias = Callable[[PairBound, Level, int, arb, list[Pair], Limits], list[Pair]]
 """Returns those of some pairs that it does not prove to lie below a bound, given the worst part; worst first."""
-Ranking: TypeAlias = Callable[[NumericTable, Level, int, int], list[Pair]]
-"""Returns the ordered pairs with the largest divergences by estimates, worst first, up to a number."""
+Ranking: TypeAlias = Callable[[NumericTable, Level, int], Floats]
+"""Returns estimates of the logarithms of the divergences of all ordered pairs, -inf for those that do not count."""
 Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
+_BEHIND = 0.1
+"""Pairs whose estimates are further behind the worst one, in the logarithm, are left to the certified evaluation."""
+_UNTIL = 0.6
+"""Where evaluations are costly none is begun that would take the question beyond this part of its work: pairs that are
+evaluated one by one prove nothing unless all of them are."""
 _RULING_OUT = 6
 """The work of ruling out pairs by one tilt and putting the rest in order, in rankings."""
 
@@ -57,7 +63,7 @@ class MaxOverRows(MaxOverSearchedPairs):
     progress: Progress | None = None
     groups: Groups = distinct_pairs
     closer: Closer | None = None
-    ranking: Ranking = worst_pairs
+    ranking: Ranking = badly_blanketed
     _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(
         default_factory=dict, init=False, compare=False
     )
@@ -69,7 +75,7 @@ class MaxOverRows(MaxOverSearchedPairs):
         progress: Progress | None = None,
         groups: Groups = distinct_pairs,
         closer: Closer | None = None,
-        ranking: Ranking = worst_pairs,
+        ranking: Ranking = badly_blanketed,
     ) -> None:
         vars(self).update(table=table, part=part, progress=progress, groups=groups)
         vars(self).update(closer=closer, ranking=ranking, _left={})
@@ -103,7 +109,7 @@ class MaxOverRows(MaxOverSearchedPairs):
         if is_small(self.table):
             return [self.part(pair) for pair in self.table.pairs]
         settings.limits.charge(ranking_work(self.table))
-        found = self.ranking(self.table, level, n, ESTIMATED) or self.table.pairs[:1]
+        found = best(self.ranking(self.table, level, n), ESTIMATED, _BEHIND) or self.table.pairs[:1]
         return [self.part(group[0]) for group in self.groups(self.table, found)]
 
     def own(self, part: PairBound | None) -> PairBound | None:
@@ -139,17 +145,18 @@ class MaxOverRows(MaxOverSearchedPairs):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
         groups = self._others(level, n, limit, worst, limits)
-        every, report, closer = self._every, self.progress or _no_progress, self.closer
+        every, report, closer, each = self._every, self.progress or _no_progress, self.closer, 0.0
         while groups:
             report(every - len(groups), every)
-            if limits.is_spent():
+            if limits.is_spent() or (self.is_costly and limits.until(_UNTIL).is_spent(each * len(groups))):
                 left_over = [group[0] for group in groups]
                 limits.charge(ranking_work(self.table) + MOMENT * len(left_over) * len(self.table.messages))
                 found.append(self._by_moments(left_over, level, n))
                 break
-            group = groups.pop(0)
+            group, before = groups.pop(0), limits.spent
             part = self.part(group[0])
             tried = sharp_enough(part, level, n, limit, settings)
+            each = max(each, limits.spent - before)
             if not tried.is_at_most(limit):
                 found.append(tried)
                 if goal is not None:
@@ -209,8 +216,8 @@ class MaxOverRows(MaxOverSearchedPairs):
     def _worst_first(self, pairs: list[Pair], level: Level, n: int) -> list[Pair]:
         if len(pairs) < 2:
             return pairs
-        place = {pair: k for k, pair in enumerate(self.ranking(self.table, level, n, len(self.table.inputs) ** 2))}
-        return sorted(pairs, key=lambda pair: place.get(pair, len(place)))
+        scores = self.ranking(self.table, level, n)
+        return sorted(pairs, key=lambda pair: -scores[pair])
 
 
 def _ball(limit: fmpq | Dyadic) -> arb:

@@ -203,7 +203,7 @@ class _Above:
             return Trial(found, log_miss(largest_upper(found), query.log_delta), worth)
         miss = log_miss(found[-1].upper, query.log_delta)
         part = found[-1].part
-        if query.settings.limits.is_spent() and self.error > 0.0 and found[-1].evaluator == MOMENTS:
+        if self.error > 0.0 and found[-1].evaluator == MOMENTS:
             self.root = inf  # pairs are left to their blankets: another bound is as good
         elif part is not self._worst:  # it is the worse one here, and shows by itself where it is delta
             root = _at_tie(part, self._n, query, part.root(self._n, query.log_delta, query.settings, self.root))

@@ -11,7 +11,7 @@ from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
-from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden
+from symamp.bounds.pairs_of_a_table import ESTIMATED, badly_hidden, best
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.decompositions.numeric_table import NumericTable
@@ -60,7 +60,7 @@ def _too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool
     table = None if mechanism is None else mechanism.numeric
     if table is None or len(table.inputs) <= _FEW_INPUTS:
         return False
-    asked = pairs_badly_hidden(table, level, n, ESTIMATED) or table.pairs[:1]
+    asked = best(badly_hidden(table, level, n), ESTIMATED) or table.pairs[:1]
     first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
     excess = np.maximum(first - (1.0 + level.rough_minus_one()) * second, 0.0)
     with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from symamp.bounds.reduction import Reduction
 from symamp.decompositions.pair_groups import PairGroup
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
-from symamp.sums.all_data_sets.search import SHARPER, Others, Searches
+from symamp.sums.all_data_sets.search import SHARP, SHARPER, Others, Searches
 from symamp.sums.divergence import ROUGH, Enclosure, Settings
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
@@ -104,12 +104,12 @@ class PairGroupBound(AllDataSetsPairBound):
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         own = super().log_estimate(level, n, settings)
-        return own if self._is_sharp(level, n) else min(own, self.envelope.log_estimate(level, n, settings))
+        return own if self._is_sharp(level, n, settings) else min(own, self.envelope.log_estimate(level, n, settings))
 
-    def _is_sharp(self, level: Level, n: int) -> bool:
-        """Return whether the bound is known to be so near to a data set that the envelope is not below it."""
+    def _is_sharp(self, level: Level, n: int, settings: Settings) -> bool:
+        """Return whether the bound is known to be so near to a data set that the envelope is hardly below it."""
         found = self.searches.known(level, n)
-        return found is not None and found.excess <= SHARPER
+        return found is not None and found.excess <= (SHARP if is_rough(settings) else SHARPER)
 
     def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate that the search for a root may ask for often."""
@@ -125,6 +125,6 @@ class PairGroupBound(AllDataSetsPairBound):
         """
         rough = settings.rough
         own = super().log_estimate(level, n, rough)
-        if not self._is_sharp(level, n) and self.envelope.log_estimate(level, n, rough) < own:
+        if not self._is_sharp(level, n, settings) and self.envelope.log_estimate(level, n, rough) < own:
             return self.envelope.enclose(level, n, settings)
         return super().enclose(level, n, settings)

@@ -14,7 +14,7 @@ from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, is_rough
 from symamp.bounds.bound import PairBound
 from symamp.bounds.envelope import EnvelopePairBound
 from symamp.bounds.pair_of_inputs import triples_of_rows
-from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden
+from symamp.bounds.pairs_of_a_table import Pair, badly_hidden, common_bounds
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
@@ -160,12 +160,12 @@ def table_pairs(subject: Subject) -> MaxOverRows:
         bounds = common(worst, table, level, n, pairs, log_bound, limits)
         return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
 
-    last: list[tuple[int, float, list[Pair]]] = []
+    last: list[tuple[int, float, Floats]] = []
 
-    def badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
+    def ranking(table: NumericTable, level: Level, n: int) -> Floats:
         here = level.rough_minus_one()
         if not last or last[0][0] != n or not abs(here - last[0][1]) <= _ALIKE * here:
-            last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(table.inputs) ** 2))]
-        return last[0][2][:most]
+            last[:] = [(n, here, badly_hidden(table, level, n))]
+        return last[0][2]
 
-    return MaxOverRows(table, part, groups=pairs_with_equal_laws, closer=closer, ranking=badly_hidden)
+    return MaxOverRows(table, part, groups=pairs_with_equal_laws, closer=closer, ranking=ranking)
