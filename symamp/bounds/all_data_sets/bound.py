@@ -18,6 +18,7 @@ from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
+from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 from symamp.sums.all_data_sets.search import Others
 from symamp.sums.divergence import Settings
 
@@ -27,9 +28,8 @@ _MOST_MESSAGES, _MOST_ENTRIES = 1000, 64**3
 """The most messages for which one evaluation takes seconds, and the most of all different pairs for a question."""
 _COMPOSED = 2.0
 """A combination of others takes more than the usual work."""
-_FEW_INPUTS, _FEWEST = 20, 8.0
-"""With more inputs than the first and fewer positive messages than the second parameters are poor, and those of one
-pair do not suit another."""
+_FEWEST = 8.0
+"""With fewer positive messages parameters are poor, and those of one pair do not suit another."""
 
 
 class _MaxOverGroups(MaxOverPairs):
@@ -58,7 +58,7 @@ def _too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool
         return True
     mechanism = subject.mechanism
     table = None if mechanism is None else mechanism.numeric
-    if table is None or len(table.inputs) <= _FEW_INPUTS:
+    if table is None or len(table.inputs) <= MANY_CLASSES:
         return False
     asked = best(badly_hidden(table, level, n), ESTIMATED) or table.pairs[:1]
     first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from math import inf
 
 import flint
@@ -13,9 +12,10 @@ import numpy as np
 from flint import arb
 
 from symamp.errors import ArgumentError, Problem
-from symamp.laws.law import BallGparv, Floats, Law, Level, ball_gparv, total
+from symamp.laws.law import BallGparv, Law, Level, ball_gparv, total
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import FloatClasses, Parameters, Term, saddles
+from symamp.sums.all_data_sets.merged_classes import are_few, merged_classes
 from symamp.sums.divergence import positive_part
 
 # --------- The laws of the bound over all data sets in balls: few that cover all, and the number E[G_+] that they share
@@ -47,13 +47,13 @@ def prepared_laws(
 
 
 def _few(laws: list[BallGparv], level: Level, n: int) -> tuple[list[BallGparv], float]:
-    """Return the laws, or some of few values where these are many, and how far that raised a transform."""
-    if n < 2 or max(len(g.values) for g in laws) <= MANY_VALUES or not has_bound(laws):
+    """Return the laws, or fewer that cover them where one for each input would take long, and the loss."""
+    if n < 2 or are_few(laws) or not has_bound(laws):
         return laws, 0.0
     mean = -float(level.exponential_minus_one())
     with np.errstate(all="ignore"):
         _, _, v = saddles(FloatClasses.of(laws, mean), n)[0]
-        return laws_of_chords(laws, mean, v)
+        return merged_classes(laws, mean, n, v)
 
 
 def _merged(laws: Sequence[BallGparv]) -> list[BallGparv]:
@@ -83,102 +83,6 @@ def has_bound(laws: Sequence[BallGparv]) -> bool:
     if any(not g.singular.is_zero() for g in laws) or any(v.contains(0) for g in laws for v in g.values):
         return False
     return all(any(v > 0 for v in g.values) for g in laws)
-
-
-# --------------------------- Few values in place of many: chords of stop-loss transforms (docs/proofs/all_data_sets.md)
-
-MANY_VALUES, MOST_NODES = 96, 48
-"""Laws of more values are replaced by chords between so many nodes: time against width. On random tables 0.2 % of eps
-is lost; without chords the laws of 24 inputs with 110 values each take all that a question may."""
-_BINS, _SAME_CUT, _NO_MASS = 2048, 1e-9, 1e-12
-
-
-def laws_of_chords(laws: Sequence[BallGparv], mean: float, v: float) -> tuple[list[BallGparv], float]:
-    """Return laws of at most MOST_NODES + 4 values; and how far a transform is raised at most, computed in doubles.
-
-    ``v`` is the tilt under which values are distinguished.
-
-    Guarantee
-    ---------
-    Each law has the mean and the E[G_+] of the one in its place, and a stop-loss transform that is at least that of it
-    everywhere. Proof: docs/proofs/all_data_sets.md.
-    """
-    f = FloatClasses.of(laws, mean)
-    nodes = _nodes(f, laws, v)
-    heights = _heights(f, nodes)
-    kept = [_kept(nodes, row) for row in heights]
-    raised = (_lifted(f.only([x]), np.array(some)) for x, some in enumerate(kept))
-    return [_chords(g, some) for g, some in zip(laws, kept, strict=True)], max(raised)
-
-
-def _lifted(law: FloatClasses, nodes: Floats) -> float:
-    """Return how far the chords are above the transform of one law, which is convex: largest where it has a kink."""
-    kinks = law.values[0]
-    return float((np.interp(kinks, nodes, _heights(law, nodes)[0]) - _heights(law, kinks)[0]).max())
-
-
-def _nodes(f: FloatClasses, laws: Sequence[BallGparv], v: float) -> Floats:
-    """Return ascending doubles, 0 among them, the first below and the last above all values."""
-    low = min(float(x.lower()) for g in laws for x in g.values)
-    high = max(float(x.upper()) for g in laws for x in g.values)
-    room = 1e-6 * (high - low)
-    some = np.unique(f.values[f.masses > 0.0])
-    some = some[np.append(True, np.diff(some) > _SAME_CUT * (high - low))]
-    if len(some) > MOST_NODES:
-        # What a chord costs is its mass times the square of its length: least for nodes as dense as the cube root.
-        weights = f.masses * np.exp(np.clip(v * f.values, -30.0, 30.0))
-        density, ends = np.histogram(f.values, bins=_BINS, range=(low, high), weights=weights)
-        whole = np.append(0.0, np.cumsum(np.cbrt(np.convolve(density, np.ones(65) / 65.0, "same")) + 1e-12))
-        some = np.interp(np.linspace(0.0, whole[-1], MOST_NODES), whole, ends)
-    inner = some[(some > low + room) & (some < high - room) & (np.abs(some) > room)]
-    near = [x for x in (low, high) if abs(x) > room]
-    return np.unique(np.concatenate([[low - room], near, inner, [0.0], [high + room]]))
-
-
-def _heights(f: FloatClasses, nodes: Floats) -> Floats:
-    """Return the transforms at the nodes, one row a law; masses that a law lacks are at 0."""
-    rest = np.maximum(1.0 - f.masses.sum(axis=1), 0.0)
-    gains = np.maximum(f.values[:, :, None] - nodes, 0.0)
-    return np.asarray(np.einsum("xk,xku->xu", f.masses, gains) + rest[:, None] * np.maximum(-nodes, 0.0))
-
-
-def _masses(nodes: Floats, heights: Floats) -> Floats:
-    """Return the masses of the law whose transform is the chords."""
-    slopes = np.concatenate([[-1.0], np.diff(heights) / np.diff(nodes), [0.0]])
-    return np.maximum(np.diff(slopes), 0.0)
-
-
-def _kept(nodes: Floats, heights: Floats) -> list[float]:
-    """Return the nodes that have mass, 0 and both ends: leaving one out is a longer chord."""
-    masses = _masses(nodes, heights)
-    keep = (masses > _NO_MASS) | (nodes == 0.0)
-    keep[[0, -1]] = True
-    return [float(x) for x in nodes[keep]]
-
-
-def _chords(g: BallGparv, nodes: list[float]) -> BallGparv:
-    """Return the law whose transform is linear between the nodes, and there that of the law."""
-    heights = _transforms(g, nodes)
-    slopes = [(b - a) / (arb(v) - arb(u)) for (u, v), (a, b) in zip(pairwise(nodes), pairwise(heights), strict=True)]
-    masses = [(b - a).max(arb(0)) for a, b in pairwise([arb(-1), *slopes, arb(0)])]
-    atoms = [(arb(u), p) for u, p in zip(nodes, masses, strict=True) if u != 0.0 and not p.is_zero()]
-    return BallGparv(tuple(u for u, _ in atoms), tuple(p for _, p in atoms), masses[nodes.index(0.0)], arb(0))
-
-
-def _transforms(g: BallGparv, nodes: Sequence[float]) -> list[arb]:
-    """Return E[(G - u)_+] at ascending nodes u, from sums over the values above each."""
-    atoms = [*zip(g.values, g.masses, strict=True), (arb(0), g.null_mass)]
-    order = sorted(atoms, key=lambda atom: atom[0].mid())
-    # A value whose ball meets a node may be on either side of it: that is worth its radius at most.
-    doubt = total([p * z.rad() for z, p in order])
-    mass, first, found = arb(0), arb(0), list[arb]()
-    for u in reversed(nodes):
-        node = arb(u)
-        while order and not order[-1][0].mid() <= node:
-            z, p = order.pop()
-            mass, first = mass + p, first + p * z
-        found.append(first - node * mass + doubt.union(-doubt))
-    return found[::-1]
 
 
 # ----------------------------------------------------- A sum of exponentials proved to be at least 1/p^2 on a half-line

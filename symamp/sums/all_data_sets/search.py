@@ -447,7 +447,7 @@ class Searches:
         g = self._floats(level, n) if same or not limits.is_spent() else None
         if g is None:
             return None
-        # Laws may coincide at one level and not at another.
+        # Laws that are merged may be more or fewer at another level.
         nearest = sorted(same, key=lambda searched: abs(searched[1] - g.mean))
         alike = [x for *_, x in nearest if x is not None and x.weights.shape[1] == len(g.values)][:_NEAREST]
         found = _least(carried(x, g, n, limits) for x in alike)

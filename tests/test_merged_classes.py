@@ -1,4 +1,4 @@
-"""Laws of few values in place of many: they dominate, keep mean and E[G_+], and what they bound is still bounded."""
+"""Few laws in place of many: they dominate, keep mean and E[G_+], and what they bound is still bounded."""
 
 from fractions import Fraction
 from random import Random
@@ -12,20 +12,21 @@ from test_all_data_sets import TABLES, laws_of, level_of, rows_maximum, upper_of
 import symamp as sa
 from symamp.bounds.registry import BOUNDS
 from symamp.laws.law import BallGparv
-from symamp.sums.all_data_sets import laws as module
+from symamp.sums.all_data_sets import merged_classes as module
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets
-from symamp.sums.all_data_sets.laws import laws_of_chords
+from symamp.sums.all_data_sets.merged_classes import merged_classes
 from symamp.sums.all_data_sets.search import Searches
 from symamp.sums.divergence import Settings
 
 
 @pytest.fixture
 def few(monkeypatch):
-    """Replace what has hardly many values."""
+    """Merge what is hardly many."""
 
-    def to(nodes):
-        monkeypatch.setattr(module, "MANY_VALUES", 1)
-        monkeypatch.setattr(module, "MOST_NODES", nodes)
+    def to(classes, nodes):
+        names = ("MANY_CLASSES", "MANY_ATOMS", "MOST_CLASSES", "MOST_NODES")
+        for name, value in zip(names, (1, 1, classes, nodes), strict=True):
+            monkeypatch.setattr(module, name, value)
 
     return to
 
@@ -49,13 +50,15 @@ def transform(g, u):
     return sum(gains, g.null_mass * (-u).max(arb(0)))
 
 
-@pytest.mark.parametrize(("seed", "nodes"), [(0, 4), (1, 6), (2, 9), (3, 40), (4, 3)])
-def test_each_law_is_dominated_by_one_with_its_mean_and_gain(seed, nodes, few):
-    few(nodes)
+@pytest.mark.parametrize(("seed", "classes", "nodes"), [(0, 1, 4), (1, 2, 6), (2, 3, 9), (3, 2, 40), (4, 9, 3)])
+def test_each_law_is_dominated_by_one_with_its_mean_and_gain(seed, classes, nodes, few):
+    few(classes, nodes)
+    laws = random_laws(Random(seed), 8, 7)
     with flint.ctx.workprec(160):
-        balls = [ball_law(law) for law in random_laws(Random(seed), 8, 7)]
-        found, loss = laws_of_chords(balls, -0.125, 0.05)
-        for law, g in zip(balls, found, strict=True):
+        balls = [ball_law(law) for law in laws]
+        found, loss = merged_classes(balls, -0.125, 1000, 0.05)
+        assert len(found) <= classes
+        for g in found:
             values, masses = [*g.values, arb(0)], [*g.masses, g.null_mass]
             assert len(values) <= nodes + 6
             assert not any(p < 0 for p in masses)
@@ -63,18 +66,27 @@ def test_each_law_is_dominated_by_one_with_its_mean_and_gain(seed, nodes, few):
             mean = sum((v * p for v, p in zip(values, masses, strict=True)), arb(0))
             assert mean.overlaps(arb(-0.125))
             assert mean.rad() < 1e-20
-            assert transform(g, arb(0)).overlaps(transform(law, arb(0)))
-            kinks = [*law.values, *g.values, arb(0)]
-            assert all(not transform(g, u) < transform(law, u) for u in kinks)
-            assert max(float(transform(g, u) - transform(law, u)) for u in kinks) <= loss + 1e-9
+            assert transform(g, arb(0)).overlaps(transform(balls[0], arb(0)))
+        kinks = [v for g in (*balls, *found) for v in g.values] + [arb(0)]
+        for law in balls:
+            above = [g for g in found if all(not transform(g, u) < transform(law, u) for u in kinks)]
+            assert above
+            raised = [max(float(transform(g, u) - transform(law, u)) for u in kinks) for g in above]
+            assert 0.0 <= min(raised) <= loss + 1e-9
 
 
-@pytest.mark.parametrize("nodes", [3, 5])
-def test_laws_of_chords_bound_every_data_set(nodes, few):
-    """Against all inputs of the others, exactly: with fewer nodes than there are values."""
+def test_few_laws_are_left_alone():
+    with flint.ctx.workprec(160):
+        balls = [ball_law(law) for law in random_laws(Random(5), 6, 5)]
+        assert merged_classes(balls, -0.125, 1000, 0.05) == (balls, 0.0)
+
+
+@pytest.mark.parametrize(("classes", "nodes"), [(1, 3), (2, 5)])
+def test_merged_laws_bound_every_data_set(classes, nodes, few):
+    """Against all inputs of the others, exactly: a node less than there are values, and one law less than inputs."""
     table, n, E = TABLES[2], 12, Fraction(13, 10)
     maxima = rows_maximum(table, n, E)
-    few(nodes)
+    few(classes, nodes)
     for pair in ((0, 1), (0, 2), (1, 2)):
         assert maxima[pair] < upper_of(enclose_all_data_sets(Searches(laws_of(table, pair)), level_of(E), n))
 
@@ -106,14 +118,23 @@ def test_the_envelope_of_many_inputs():
     assert ends[0] <= ends[1] * (1 + 1e-3)
 
 
-def test_what_chords_lose_is_stated_on_the_answer(few):
-    few(3)
-    rows = TABLES[0]
+def test_what_merging_loses_is_stated_on_the_answer(few):
+    """One law for all inputs is above the largest transform: it raises each by what that one is above it, at least."""
+    few(1, 40)
+    rows, E = TABLES[0], Fraction(11, 10)
     table = sa.FiniteMechanism({f"x{x}": {str(y): p for y, p in enumerate(row)} for x, row in enumerate(rows)})
     answer = sa.delta(table, n=400, eps="log(11/10)", method="all_data_sets")
     assert not answer.tight
     assert answer.worst_data_set is None
-    assert answer.parameters["merging"] == answer.evidence_above[0].merging > 0
+    for evidence in answer.evidence_above:
+        first, second = (rows[int(x[1:])] for x in evidence.part.pair)
+        gains = [a - E * b for a, b in zip(first, second, strict=True)]
+        kinks = [g / p for row in rows for g, p in zip(gains, row, strict=True)]
+        raised = [[sum(max(g - u * p, 0) for g, p in zip(gains, row, strict=True)) for u in kinks] for row in rows]
+        tops = [max(column) for column in zip(*raised, strict=True)]
+        loss = max(max(t - x for t, x in zip(tops, row, strict=True)) for row in raised)
+        assert 0 < loss <= Fraction(evidence.merging) * (1 + Fraction(1, 10**9))
+    assert answer.parameters["merging"] == answer.evidence_above[0].merging
 
 
 def _random_table(random, inputs, messages, spread):
@@ -122,8 +143,8 @@ def _random_table(random, inputs, messages, spread):
 
 
 @pytest.mark.slow
-def test_many_inputs_with_few_messages():
-    """Many inputs with few messages: each has its own law."""
+def test_levels_may_have_different_numbers_of_merged_laws():
+    """Parameters of a level near by are for as many laws as it has."""
     table = _random_table(np.random.default_rng(1), 64, 16, 1.4)
     found = sa.epsilon(table, n=10**4, delta="1e-6", method="all_data_sets")
     assert found.lower < found.upper < sa.epsilon(table, n=10**4, delta="1e-6", method="blanket").upper
