@@ -5,7 +5,7 @@ import json
 import pickle
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement, pairwise, permutations, product
+from itertools import combinations, combinations_with_replacement, pairwise, permutations, product
 from math import erfc, exp, factorial, log, log1p, pi, prod, sinh, sqrt
 
 import numpy as np
@@ -52,10 +52,15 @@ ROWS = [row(x) for x in range(INPUTS)]
 
 def divergence(g, others):
     """Return the largest sum of g(y) E T(y, others) over symmetric tests, by all histograms."""
+    return divergence_of(g, [ROWS[u] for u in others])
+
+
+def divergence_of(g, rows):
+    """Return the same for others with these laws."""
     chances = {}
-    for messages in product(range(len(g)), repeat=len(others)):
+    for messages in product(range(len(g)), repeat=len(rows)):
         key = tuple(sorted(messages))
-        chances[key] = chances.get(key, 0) + prod(ROWS[u][y] for u, y in zip(others, messages, strict=True))
+        chances[key] = chances.get(key, 0) + prod(row[y] for row, y in zip(rows, messages, strict=True))
     signed = {}
     for y, weight in enumerate(g):
         for key, chance in chances.items():
@@ -111,6 +116,43 @@ def test_the_mixture_and_its_remainders_bound_every_pair_exactly():
                         assert bound >= float(value)
             assert kappa < 1 or rest == 0  # e^(h/2) - 1 = 1
             assert low < eta or rest_too == 0
+
+
+def test_messages_that_are_marked_bound_what_a_cut_adds():
+    """Lemma 5 in fractions, at random tables of three inputs: two messages are marked, two and three users."""
+    draws = np.random.default_rng(11)
+    for n in (2, 3, 3):
+        for _ in range(6):
+            rows = [[Fraction(int(x), 100) for x in draws.multinomial(90, [0.2] * 5) + 2] for _ in range(3)]
+            g = [x - Fraction(5, 4) * y for x, y in zip(*rows[:2], strict=True)]
+            marked = sorted(range(5), key=lambda y: rows[0][y] / rows[1][y])[-2:]
+            if min(g[y] for y in marked) < 0:
+                continue
+            m = {y: min(row[y] for row in rows) * Fraction(2, 3) for y in marked}
+            held = [rows[k] for k in draws.integers(0, 3, n - 1).tolist()]
+            left = [[x - m.get(y, 0) for y, x in enumerate(row)] for row in held]
+            ratios = [[0 if y in m else g[y] / row[y] for y in range(5)] for row in held]
+            bound = divergence_of(
+                [0 if y in m else x for y, x in enumerate(g)] + [0, 0], [row + [m[y] for y in marked] for row in left]
+            )
+            for k in range(1, n + 1):
+                for gone in combinations(range(n - 1), k - 1):
+                    stay = [u for u in range(n - 1) if u not in gone]
+                    for marks, sent in product(product(marked, repeat=k), product(range(5), repeat=len(stay))):
+                        chance = prod(m[y] for y in marks) * prod(left[u][y] for u, y in zip(stay, sent, strict=True))
+                        value = sum(g[y] / m[y] for y in marks)
+                        value += sum(ratios[u][y] for u, y in zip(stay, sent, strict=True))
+                        bound += chance * max(value, 0) / k
+            assert divergence_of(g, held) <= bound
+
+
+def test_no_pair_is_worse_than_the_ends_with_the_same_others():
+    """Laplace noise in cells: no counterexample among all pairs and data sets of five inputs."""
+    for n, E in product((2, 3), (Fraction(11, 10), Fraction(3, 2), Fraction(4))):
+        for others in combinations_with_replacement(range(INPUTS), n - 1):
+            worst = divergence(combined((1, ROWS[0]), (-E, ROWS[-1])), others)
+            pairs = [(0, 2), (0, 3), (1, 3), (1, 4), (2, 4)]
+            assert all(divergence(combined((1, ROWS[a]), (-E, ROWS[b])), others) <= worst for a, b in pairs)
 
 
 X, Y = sp.symbols("x y", real=True)
