@@ -22,7 +22,7 @@ def main() -> None:
     console.print(gamma_line(decomposition), highlight=False)
     console.print(f"derived in {1e3 * (derived - start):.0f} ms\n", highlight=False)
     start = perf_counter()
-    answer = sa.epsilon(family.at(eps0=1), n=10**6, delta=1e-8)
+    answer = sa.epsilon(family.at(eps0=1), n=10**6, delta="1e-8")
     seconds = perf_counter() - start
     console.print(f"certified: {answer}", highlight=False, soft_wrap=True)
     console.print(f"in {1e3 * seconds:.0f} ms, derivation at eps0 = 1 included", highlight=False)
