@@ -132,7 +132,7 @@ FEW_MESSAGES = Bound(
     "few_messages",
     ProofStatus.PROVED,
     SOURCE,
-    "few messages that tell inputs apart: every composition of the other users",
+    "few messages that distinguish inputs: every composition of the other users",
     "few_messages",
     (*SHUFFLED, PROBABILITIES, COVERED),
     _parts,

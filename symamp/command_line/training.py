@@ -52,7 +52,7 @@ def training(
 ) -> None:
     """Bracket eps or delta of training with noise (DP-SGD).
 
-    BATCHES says how batches are drawn; the ends are certified. Without --sigma, and with both --eps and --delta:
+    The argument says how batches are drawn; the ends are certified. Without --sigma, and with both --eps and --delta:
     bracket the least sigma that is enough.
     """
     common: dict[str, Any] = {"neighbours": neighbours}
