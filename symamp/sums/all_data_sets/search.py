@@ -276,7 +276,9 @@ def _majorant(
         before, whole = whole, whole + log(max(value + float(bads[first]), 1e-300))
         if whole > before - 0.5 * _COST_RANGE:
             break
-    return weights * np.exp(units), binding
+    # What the solver leaves uncovered, as costs differ so much, all weights make up for: the proof would raise them.
+    covered = float((columns @ weights).min())
+    return (weights / min(covered, 1.0) * np.exp(units), binding) if covered > 0.0 else None
 
 
 # ------------ Parameters of the bound over all data sets that are taken over, from a level near by or from another pair
