@@ -122,7 +122,7 @@ def test_messages_that_are_marked_bound_what_a_cut_adds():
     """Lemma 5 in fractions, at random tables of three inputs: two messages are marked, two and three users."""
     draws = np.random.default_rng(11)
     for n in (2, 3, 3):
-        for _ in range(6):
+        for _ in range(12):
             rows = [[Fraction(int(x), 100) for x in draws.multinomial(90, [0.2] * 5) + 2] for _ in range(3)]
             g = [x - Fraction(5, 4) * y for x, y in zip(*rows[:2], strict=True)]
             marked = sorted(range(5), key=lambda y: rows[0][y] / rows[1][y])[-2:]
