@@ -85,7 +85,7 @@ class RoundProfile(Exported):
         >>> print(sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).renyi([2, 64], gap=1e-3))
         1 x (RandomizedResponse(k=10, eps0=1), n = 1,000,000)
         order 2: [5.03...e-07, 5.04...e-07]
-        order 64: [1.61...e-05, 1.61...e-05]
+        order 64: [0.0000161..., 0.0000161...]
         """
         return self.rounds(1).renyi(order, gap=gap, effort=effort)
 

@@ -151,7 +151,8 @@ def largest_eps0(
     ``sa.PureLDP()``, or users who differ (``sa.heterogeneous``) with ``eps0`` free in some groups, for whom ``n`` is
     left out. ``rounds`` are composed adaptively; ``sampled_from`` is the number of people from whom each round draws
     its n users. ``method`` selects one proved analysis for the safe end. ``effort``, ``participation`` (who takes part)
-    and ``view`` (what is seen) are those of ``symamp.delta``.
+    and ``view`` (what is seen) are those of ``symamp.delta``. If the bounds of a round are slow (Laplace noise), the
+    search over many rounds takes each answer with one step less effort: ``effort="thorough"`` leaves less open.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 

@@ -121,8 +121,9 @@ class HasCurve(PublicNames):
 
         >>> import symamp as sa
         >>> drawn = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=100).sampled(n=100, of=1000)
-        >>> [x < 1e-3 for x in drawn.curve(["0.1", "0.2"]).upper]
-        [True, True]
+        >>> low, high = drawn.curve(["0.01", "0.02"]).upper.tolist()
+        >>> 0 < high < low < 0.1
+        True
         """
         return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
 
