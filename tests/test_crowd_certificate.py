@@ -166,3 +166,11 @@ def test_victims_who_may_be_missing_and_poisson_numbers(who):
     tighter = copy.deepcopy(data)
     tighter["claim"]["upper"] = str(F(data["claim"]["upper"]) * F(9999, 10000))
     assert verify(json.dumps(tighter)).status == "invalid"
+
+
+@pytest.mark.parametrize("words", [{"victim_drops": True}, {"compared": "removal"}])
+def test_messages_that_tell_the_same_once_a_report_may_be_missing(words):
+    """The verifier counts messages of equal ratios once, and so does the plan of an answer."""
+    groups = [(20, sa.RandomizedResponse(k=3, eps0=1)), (10, sa.RandomizedResponse(k=3, eps0=2))]
+    who = sa.participation(dropout="1/5", **words)
+    checked(sa.delta(sa.heterogeneous(groups, shuffled="messages"), eps="1/2", participation=who))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import exp, inf, log
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Level, Number, ball_gparv, total
 from symamp.numbers.limits import Limits, kept
 from symamp.numbers.reading import Count, Real, exact_number, users
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism, SubjectBase
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
@@ -44,8 +44,8 @@ _ONE, _ZERO = sp.S.One, sp.S.Zero
 _MOST_PARTS = 1024
 """Pairs of inputs that are evaluated one by one."""
 _POISSON_GAP = 1e-6
-_MOST_BATCHES = 64
-"""Sizes of batches."""
+_MOST_BATCHES, _MOST_MERGED = 64, 64
+"""Sizes of batches; atoms that are compared with each other."""
 SOURCE = "docs/proofs/participation.md"
 PARTICIPATION = Theorem("participation", "participation", (ONE_RANDOMIZER,))
 """What the theorems on who takes part suppose besides the bound that they are applied to."""
@@ -185,13 +185,13 @@ class Participation:
             return scaled(x, lambda: there[i]() * share())
 
         ratios = lambda: 1 / arrives()  # noqa: E731
-        atoms = [
-            Atom(in_world(0, a.ratio0, ratios), in_world(1, a.ratio1, ratios), scaled(a.mass, seen)) for a in law.atoms
-        ]
+        atoms = list[Atom]()
+        for a in law.atoms:
+            _add(atoms, Atom(in_world(0, a.ratio0, ratios), in_world(1, a.ratio1, ratios), scaled(a.mass, seen)))
         if worlds != (1, 1) and not self.is_poisson:
             missing = (1 - self.colluding) * self.dropout
             first, second = (number((1 - p) / missing) for p in worlds)
-            atoms.append(Atom(first, second, number(missing)))
+            _add(atoms, Atom(first, second, number(missing)))
         stays = lambda: 1 - r()  # noqa: E731
         alone = [(in_world(0, a, stays), in_world(1, b, stays)) for a, b in law.singular]
         if self.leaks:
@@ -250,6 +250,25 @@ class Participation:
             if value != usual:
                 listed = "{" + ", ".join(f"{a}: {b}" for a, b in value) + "}" if isinstance(value, tuple) else value
                 yield name, repr(value) if isinstance(value, str) else str(listed)
+
+
+def _sum_of(x: Number, y: Number) -> arb:
+    return x() + y()
+
+
+def _add(atoms: list[Atom], new: Atom) -> None:
+    """Add an atom to a law, together with one whose ratios balls do not tell from its own: in balls around both."""
+
+    def around(x: Number, y: Number) -> Number:
+        return lambda: x().union(y())
+
+    with at_precision(CAREFUL_BITS):
+        for i, old in enumerate(atoms[:_MOST_MERGED]):
+            if old.ratio0().overlaps(new.ratio0()) and old.ratio1().overlaps(new.ratio1()):
+                ratios = around(old.ratio0, new.ratio0), around(old.ratio1, new.ratio1)
+                atoms[i] = Atom(*ratios, partial(_sum_of, old.mass, new.mass))
+                return
+    atoms.append(new)
 
 
 @checked_call
