@@ -19,6 +19,7 @@ from symamp.sums.kernels.one_sided import BentLine, BentPlan, Line, Lognormal, P
 from symamp.training.rounds import Allocation, Maximum
 from symamp.verifier import verify
 from tests.oracle import training as oracle
+from tests.oracle.training_by_fft import divergence
 from tests.sampled import some
 
 WITHOUT, EXAMPLE = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2))
@@ -337,6 +338,22 @@ def _complex(w):
     from flint import acb
 
     return acb(w.real, w.imag)
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 3, *(pytest.param(k, marks=pytest.mark.slow) for k in (*range(1, 3), *range(4, 104)))]
+)
+def test_random_questions_by_fourier_transforms(seed):
+    rng = np.random.default_rng(seed)
+    sigma, steps = f"{10 ** rng.uniform(-0.1, 1):.3f}", round(10 ** rng.uniform(0.31, 3.3))
+    delta = f"{10 ** rng.uniform(-7, -1.5):.2e}"
+    neighbours = str(rng.choice(["add_remove", "add_remove", "replace"]))
+    noise = sa.training.GaussianStep(sigma=sigma)
+    found = sa.training.random_allocation(noise=noise, steps=steps, neighbours=neighbours).epsilon(delta)
+    for name, (low, high) in found.directions.items():
+        least, most = (divergence(float(sigma), steps, np.exp(x), name) / float(delta) for x in (low, high))
+        assert low == 0 or least > 1 - 2e-3
+        assert most < 1 + 2e-3
 
 
 EPOCHS = {2: (0.23793856328, 0.21813806075), 10: (0.54005051121, 0.52217222480)}

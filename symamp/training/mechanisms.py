@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import ceil, floor, inf
 from numbers import Integral
 from typing import Any
 
@@ -49,6 +49,8 @@ _COVERED = (
 _LARGEST_STEPS, _LARGEST_ORDER, _BITS_OF_MOMENTS = 10**9, 512, 128
 _MOST_EPOCHS, _LEAST_SIGMA, _LARGEST_SIGMA, _STEP_OF_SIGMA = 10**5, -1387, 9216, 256
 """How far questions asked backwards look; of sigma the exponents of 1.001, and those of the first steps."""
+_SECANTS, _NEAR_SIGMA = 8, 64
+"""How often sigma is sought by secants, and how near it is known when these are believed: noise costs width alone."""
 
 CountedRounds = tuple[tuple[Round, int], ...]
 """Rounds, each with how often it is run."""
@@ -442,36 +444,47 @@ def least_sigma(
     True
     """
     target = failure_probability(delta)
-    asked: dict[sp.Rational, Answer] = {}
+    asked: dict[int, Answer] = {}
 
-    def at(k: int) -> Answer:  # sigma in steps of a thousandth: 1001^k/1000^k, written with few digits
-        sigma = sp.Rational(round(2**20 * 1.001**k), 2**20)
-        if sigma not in asked:
-            asked[sigma] = make(sigma).delta(eps, gap=gap, effort="quick")
-        return asked[sigma]
+    def sigma(k: int) -> sp.Rational:  # in steps of a thousandth: 1001^k/1000^k, written with few digits
+        return sp.Rational(round(2**20 * 1.001**k), 2**20)
 
-    def first(certainly: Callable[[Answer], bool], end: Callable[[Answer], Dyadic]) -> int | None:
-        low, high, tries = 0, 0, 0
-        while certainly(at(low)) and low > _LEAST_SIGMA:
-            high, low = low, max(low - _STEP_OF_SIGMA, _LEAST_SIGMA)
-        while high == low or not certainly(at(high)):
-            low, high = high, high + _STEP_OF_SIGMA
-            if high > _LARGEST_SIGMA:
-                return None
-        while high - low > 1:  # logarithms of delta are nearly straight; every third time by halves
-            above, below = (log_of(end(at(k)).fraction / target) for k in (low, high))
-            part = above / (above - below) if tries % 3 < 2 and -inf < below < 0.0 < above else 0.5
-            middle, tries = min(max(round(low + (high - low) * part), low + 1), high - 1), tries + 1
-            low, high = (low, middle) if certainly(at(middle)) else (middle, high)
-        return high
+    def last(is_noisy: Callable[[Answer], bool], end: Callable[[Answer], Dyadic], side: int) -> int | None:
+        """Return about the first step at which sigma is noisy enough (side 1), or the last at which it is not."""
+        k, tries = 0, 0
+        while True:
+            if k not in asked:
+                asked[k] = make(sigma(k)).delta(eps, gap=gap, effort="quick")
+            low = max((j for j, a in asked.items() if not is_noisy(a)), default=None)
+            high = min((j for j, a in asked.items() if is_noisy(a)), default=None)
+            if low is None or high is None:
+                k = min(asked) - _STEP_OF_SIGMA if low is None else max(asked) + _STEP_OF_SIGMA
+                if not _LEAST_SIGMA <= k <= _LARGEST_SIGMA:
+                    return low if side < 0 else high
+                continue
+            logs = {j: log_of(end(a).fraction / target) for j, a in asked.items()}
+            place = _secant({j: x for j, x in logs.items() if -inf < x < inf})
+            place, tries = (low + high) / 2.0 if place is None or tries > _SECANTS else place, tries + 1
+            wanted = high if side > 0 else low
+            if high - low <= 1 or (high - low <= _NEAR_SIGMA and abs(wanted - place) <= 1.0):
+                return wanted
+            k = min(max(floor(place) + 1 if side > 0 else ceil(place) - 1, low + 1), high - 1)
 
-    private = first(lambda a: a.most.at_most(target), lambda a: a.most)
-    if private is None:
+    high = last(lambda a: a.most.at_most(target), lambda a: a.most, 1)
+    if high is None:
         raise ArgumentError("eps", Problem("no sigma up to 10^4 is proved to be enough"), "take a larger eps or delta")
-    unclear = first(lambda a: not a.least.exceeds(target), lambda a: a.least)
-    assert unclear is not None
-    low, high = (sp.Rational(round(2**20 * 1.001**k), 2**20) for k in (unclear - 1, private))
-    return (low if unclear - 1 > _LEAST_SIGMA else sp.S.Zero), high
+    low = last(lambda a: not a.least.exceeds(target), lambda a: a.least, -1)
+    return (sp.S.Zero if low is None else sigma(low)), sigma(high)
+
+
+def _secant(logs: dict[int, float]) -> float | None:
+    """Return where the line through the two values next to 0 is 0; None where it does not fall."""
+    nearest = sorted(logs, key=lambda k: abs(logs[k]))[:2]
+    if len(nearest) < 2:
+        return None
+    (a, x), (b, y) = ((k, logs[k]) for k in nearest)
+    slope = (y - x) / (b - a)
+    return a - x / slope if slope < 0.0 else None
 
 
 # -------------------------------------------------------------------------------------- An event of dp_accounting, read

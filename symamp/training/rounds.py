@@ -215,6 +215,12 @@ def _enclosed(epoch: OneEpoch) -> dict[str, dict[float, tuple[Dyadic, Dyadic]]]:
     return {}
 
 
+@lru_cache(maxsize=256)
+def _poor_laws(epoch: OneEpoch) -> set[float]:
+    """Return the accuracies at which laws of cells have said hardly anything: they are not asked again."""
+    return set()
+
+
 class _Proved:
     """One side of the root of a curve: the step outward that balls prove."""
 
@@ -458,11 +464,15 @@ class Allocation(OneEpoch):
 
     def _by_laws_alone(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
         """Return ends by laws of cells; None where these would take minutes, or hardly say anything."""
-        if log_least < _LEAST_LOG_OF_LAWS:
+        poor = _poor_laws(self)
+        if log_least < _LEAST_LOG_OF_LAWS or log_least in poor:
             return None
         low, high = self._by_laws(level, log_least)
         with at_precision(_BITS):
-            return (low, high) if low > high / 2 or high < arb(log_least).exp() else None
+            if low > high / 2 or high < arb(log_least).exp():
+                return low, high
+        poor.add(log_least)
+        return None
 
     def _by_laws(self, level: Level, log_least: float) -> tuple[arb, arb]:
         ends = []
