@@ -212,8 +212,8 @@ class Training(PublicNames):
         >>> training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10, epochs=3)
         >>> print(training.renyi("remove", [2, 8]))
         3 epochs of 1 of 10 steps, GaussianStep(sigma=1), remove
-        order 2: [0.475695236..., 0.475695236...]
-        order 8: [5.122623911..., 5.122623911...]
+        order 2: [0.4756952362, 0.4756952363]
+        order 8: [5.122623911, 5.122623912]
         """
         rounds = self.composition(direction)
         found, orders = rounds.rounds[0][0], order if isinstance(order, list | tuple) else [order]
