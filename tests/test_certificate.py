@@ -22,8 +22,9 @@ from symamp.bounds.all_data_sets.generic import above, below
 from symamp.errors import ArgumentError
 from symamp.numbers.rationals import rational_of
 from symamp.randomizers.catalogue import by_name
-from symamp.verifier import every_randomizer, verify
+from symamp.verifier import verify
 from symamp.verifier.check import Check
+from symamp.verifier.evidence import every_randomizer
 from tests.sampled import some
 
 COIN = sa.RandomizedResponse(k=2, eps0="log(3)")

@@ -24,9 +24,9 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.schemas.validation import check_document
 from symamp.sums.divergence import Settings
-from symamp.verifier import all_data_sets, boxes_of_pairs
 from symamp.verifier import noise as verifier_noise
 from symamp.verifier.check import INFINITY, Check, working
+from symamp.verifier.evidence import all_data_sets, boxes_of_pairs
 from symamp.verifier.refusals import Invalid
 from symamp.verifier.setting import At, Setting
 

@@ -16,7 +16,7 @@ import symamp as sa
 from symamp import verifier
 from symamp.errors import ArgumentError, FormatError, SymampError
 from symamp.schemas.validation import check_document, schema_names, schema_text
-from symamp.verifier.evidence import KINDS
+from symamp.verifier.evidence.kinds import KINDS
 from tests.sampled import some
 
 ROOT = Path(__file__).resolve().parent.parent

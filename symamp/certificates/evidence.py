@@ -128,7 +128,7 @@ def _evaluated(at: At, found: Any, n: int) -> Data:
 
 
 def evaluated(found: Any, n: int) -> Data:
-    """Return the evaluation of a triple at n users, for ``verifier.triples.divergence``."""
+    """Return the evaluation of a triple at n users, for ``verifier.evidence.triples.divergence``."""
     if n == 1:
         return {"evaluator": "exact", "plan": None}
     how = evaluation(found, n)

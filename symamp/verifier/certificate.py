@@ -13,10 +13,11 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from . import boxes_of_pairs, coordinates, evidence, groups, rounds
+from . import rounds
 from .check import INFINITY, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
 from .documents import shaped
+from .evidence import boxes_of_pairs, coordinates, groups, kinds
 from .refusals import CrossedEnds, Malformed, Verdict, require
 from .setting import At, Setting
 
@@ -79,16 +80,16 @@ def _opened(side: Any, name: str) -> None:
         rounds.require_shape(side, name == "above", name)
         return
     shaped(side, _SIDE, name)
-    evidence.require_shapes(side["evidence"], side["precision"], name == "above", name)
+    kinds.require_shapes(side["evidence"], side["precision"], name == "above", name)
 
 
 def _planned(side: Any) -> int:
     if side is None:
         return 0
     if "evidence" in side:
-        return evidence.planned(side["evidence"], side["precision"])
+        return kinds.planned(side["evidence"], side["precision"])
     points = (p for c in side["curves"] for p in (*c["first"], *(c["second"] or ())))
-    return rounds.planned(side) + sum(evidence.planned(p["evidence"], p["precision"]) for p in points)
+    return rounds.planned(side) + sum(kinds.planned(p["evidence"], p["precision"]) for p in points)
 
 
 def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: Sides) -> None:
@@ -106,8 +107,8 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 curves[name] = rounds.curves(check, settings, side, up)
                 found = rounds.divergence(check, settings, curves[name], side, eps, up)
             else:
-                direct = len(settings) == 1 and evidence.is_direct(settings[0])
-                direct = direct and evidence.is_about(settings[0], side["evidence"])
+                direct = len(settings) == 1 and kinds.is_direct(settings[0])
+                direct = direct and kinds.is_about(settings[0], side["evidence"])
                 require(direct, f"{name}: no evidence about many rounds", "invalid")
                 step, factor = _steps(check, settings[0].reports if up else 1, there)
                 good = (side["eps"] == there and factor == 1) or (eps <= step if up else eps >= step)
@@ -115,10 +116,10 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 several = settings[0].reports > 1 and {e["kind"] for e in side["evidence"]} != {groups.STEPS}
                 require(up or not several, f"{name}: of several reports steps alone are proved", "invalid")
                 at = At(check, settings[0], side["eps"], value / factor)
-                found = (evidence.above if up else evidence.below)(at, side["evidence"], name) * factor
+                found = (kinds.above if up else kinds.below)(at, side["evidence"], name) * factor
             good = found <= value if up else found > value if is_epsilon else found >= value
             require(good, f"{name}: the divergence is not proved to be as claimed", "invalid")
-        settled = up and any(e["kind"] == evidence.TILT for e in side.get("evidence", ()))
+        settled = up and any(e["kind"] == kinds.TILT for e in side.get("evidence", ()))
         proved[name] = eps * (settings[0].reports if up else 1), value if settled else found
     if len(curves) == 2:
         for i, curve in curves["below"].items():
@@ -150,7 +151,7 @@ def _told(
     claim, (lower, upper, at), several = data["claim"], ends, len(settings) > 1
     key, one = ("delta" if "delta" in claim else "eps"), settings[0]
     said, count = f"{claim['quantity']} in {between(lower, upper)}", sum(s.count for s in settings)
-    direct = _is_direct(sides) and not several and evidence.is_direct(one)
+    direct = _is_direct(sides) and not several and kinds.is_direct(one)
     if direct:
         said += f", n = {one.n}, {key} = {given(claim[key], at)}, {one.whose()}"
         checked = [f"ends rounded outward; evidence: {_listed(sides)}"]
@@ -158,7 +159,7 @@ def _told(
         of = f"{count} rounds" if several or one.coordinates is None else _sums(one)
         said += f", {key} = {given(claim[key], at)}, for {of}"
         checked = ["ends rounded outward"]
-    supposed = list(evidence.supposed(settings, several))
+    supposed = list(kinds.supposed(settings, several))
     for i, s in enumerate(settings):
         kind = f"kind {i}: " if several else ""
         with working(256):

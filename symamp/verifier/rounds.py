@@ -13,9 +13,9 @@ from typing import Any
 
 from flint import acb, arb, fmpq
 
-from . import evidence, triples
 from .check import INFINITY, Check, Number, is_at_most, larger, working
 from .documents import shaped
+from .evidence import kinds, triples
 from .mechanisms import Given, members
 from .refusals import CrossedEnds, require
 from .setting import At, Setting
@@ -47,7 +47,7 @@ def require_shape(side: Any, above: bool, what: str) -> None:
             require(len(entries) <= _MOST_POINTS, f"too large: more than {_MOST_POINTS} points")
             for k, point in enumerate(entries):
                 shaped(point, _POINT, f"{place}: point {k}")
-                evidence.require_shapes(point["evidence"], point["precision"], above, f"{place}: point {k}")
+                kinds.require_shapes(point["evidence"], point["precision"], above, f"{place}: point {k}")
 
 
 def planned(side: Any) -> int:
@@ -100,7 +100,7 @@ def _point(check: Check, setting: Setting, p: Any) -> tuple[fmpq, fmpq]:
     _require(level >= 1 and 0 <= high <= 1 and p["low"] == "0", "a point out of range")
     with working(p["precision"]):
         at = At(check, setting, "0" if level == 1 else f"log({p['level']})", high)
-        found = evidence.above(at, p["evidence"], "a point above")
+        found = kinds.above(at, p["evidence"], "a point above")
         _require(found <= high, "a point above is not proved")
     return level, high
 

@@ -17,11 +17,12 @@ from typing import Any
 
 from flint import acb, acb_mat, arb, fmpq
 
-from . import steps, sums, triples
+from . import steps, sums
 from .certificate import MANY
 from .check import MOST_PRECISION, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
 from .documents import shaped
+from .evidence import triples
 from .refusals import Verdict, require
 from .rounds import hull_above, hull_below, sum_of_losses
 from .steps import CELLS, REPLACE, Gaussian, require_statistic

@@ -9,7 +9,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from symamp.verifier.evidence import KINDS
+from symamp.verifier.evidence.kinds import KINDS
 from tests.certificates.honest import Data, aimed, some_certificate
 
 F = Fraction

@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import acb, acb_series, arb, arb_mat, arb_series
 
-from .check import INFINITY
+from ..check import INFINITY
 
 _LOG_FLOOR, _NEED_NOT_BE_SHARP = 70, 1e-5
 """|M|^N is not followed below e^-70 of its largest value; a cell below this part of the result need not be sharp."""

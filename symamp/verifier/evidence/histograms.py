@@ -14,8 +14,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from .mechanisms import Table
-from .setting import At
+from ..mechanisms import Table
+from ..setting import At
 
 _MOST_USERS, _MOST_BITS = 10**4, 2**16
 """Histograms of more users are not listed, nor of longer weights: users times bits of the denominator."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from flint import arb, arb_mat
 
-from .check import INFINITY, positive_part
-from .mechanisms import Pair, Table
-from .setting import At
+from ..check import INFINITY, positive_part
+from ..mechanisms import Pair, Table
+from ..setting import At
 
 _MOST_INPUTS = 64
 """Every pair of inputs has a moment of its own."""

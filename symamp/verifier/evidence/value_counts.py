@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from flint import arb
 
-from .check import NEARLY, Number
-from .mechanisms import ALL, law
-from .setting import At
+from ..check import NEARLY, Number
+from ..mechanisms import ALL, law
+from ..setting import At
 
 _BOX: dict[str, Any] = {"from": int, "to": int, "counted": bool, "tilt": str, "light": str, "grid": str}
 _ZERO, _ONE = arb(0), arb(1)

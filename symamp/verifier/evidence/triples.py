@@ -12,13 +12,13 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from . import sums
-from .check import ZERO, Check, Number, larger
-from .documents import shaped
-from .mechanisms import Mechanism, Pair, Triple, Triples, law
-from .participation import Participation
-from .refusals import require
-from .setting import At
+from .. import sums
+from ..check import ZERO, Check, Number, larger
+from ..documents import shaped
+from ..mechanisms import Mechanism, Pair, Triple, Triples, law
+from ..participation import Participation
+from ..refusals import require
+from ..setting import At
 
 LIMIT, VISIBLE = "limit", "visible"
 """Evaluators: of what is left for large eps; of what other users do not hide."""

@@ -14,11 +14,12 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from . import all_data_sets, sums
-from .check import Number, larger, lesser
-from .mechanisms import Budget
+from .. import sums
+from ..check import Number, larger, lesser
+from ..mechanisms import Budget
+from ..setting import MESSAGES, At
+from . import all_data_sets
 from .other_inputs import PLAN
-from .setting import MESSAGES, At
 
 ONE_USER = "one user"
 _MOST_CELLS = 256

@@ -11,10 +11,10 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from .check import Check
-from .mechanisms import ALL, Mechanism
+from ..check import Check
+from ..mechanisms import ALL, Mechanism
+from ..setting import At
 from .message_counts import message_one
-from .setting import At
 
 KIND = "sums of coordinates"
 _MOST_FEW = 64

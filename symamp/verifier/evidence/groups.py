@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 from flint import acb, arb, arb_poly, fmpq
 
-from . import sums, triples
-from .check import ZERO, Number, lesser
-from .mechanisms import Component, Mechanism, Pair, Triple, View, law, members
-from .setting import DATA, MESSAGES, At
+from .. import sums
+from ..check import ZERO, Number, lesser
+from ..mechanisms import Component, Mechanism, Pair, Triple, View, law, members
+from ..setting import DATA, MESSAGES, At
+from . import triples
 
 POSITIONS, HIDDEN, STEPS = "positions", "hidden users", "steps"
 _PLAN: dict[str, Any] = {"threshold": int, "theta": str, "N": int, "last": int}

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from flint import acb, arb, fmpq
 
-from .check import NEARLY
-from .mechanisms import ALL, Triple
-from .setting import At
+from ..check import NEARLY
+from ..mechanisms import ALL, Triple
+from ..setting import At
 
 _SUM: dict[str, Any] = {"k": int, "theta": str, "nearer": str, "further": str, "period": int, "last": int}
 _PIECES = 20

@@ -8,6 +8,12 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
+from ..check import MOST_PRECISION, ZERO, Number, larger
+from ..claims import quoted
+from ..documents import shaped
+from ..mechanisms import Budget, Given, Mechanism, Pair, law
+from ..refusals import require
+from ..setting import At, Setting
 from . import (
     boxes_of_pairs,
     common_tilt,
@@ -20,12 +26,6 @@ from . import (
     triples,
     value_counts,
 )
-from .check import MOST_PRECISION, ZERO, Number, larger
-from .claims import quoted
-from .documents import shaped
-from .mechanisms import Budget, Given, Mechanism, Pair, law
-from .refusals import require
-from .setting import At, Setting
 
 Bound = Callable[[At, dict[str, Any], bool, str], Number]
 

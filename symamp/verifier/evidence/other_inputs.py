@@ -14,10 +14,11 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from . import all_data_sets, sums
-from .check import NEARLY, ZERO, Number, larger
-from .mechanisms import ALL, ORDER, Law, law
-from .setting import At
+from .. import sums
+from ..check import NEARLY, ZERO, Number, larger
+from ..mechanisms import ALL, ORDER, Law, law
+from ..setting import At
+from . import all_data_sets
 
 ENVELOPE, DATA_SETS = "envelope", "all data sets"
 _TERM: dict[str, Any] = dict.fromkeys(("a", "lam", "s", "sigma", "tail"), str) | {"ends": [str], "scales": [str]}

@@ -18,11 +18,11 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from ..check import INFINITY, ZERO, Number, larger
+from ..mechanisms import NoiseOnInterval
+from ..setting import At
 from . import all_data_sets
-from .check import INFINITY, ZERO, Number, larger
-from .mechanisms import NoiseOnInterval
 from .other_inputs import PLAN
-from .setting import At
 
 KIND = "boxes of pairs"
 _CELL = (str, str, str)

@@ -1,0 +1,1 @@
+"""What proves an end of a certificate: one file for each kind of evidence."""
