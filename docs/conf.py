@@ -11,6 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
+from symamp import public_names  # noqa: E402
+
+# Pages describe the names that completion leaves out, too: they serve those who describe a mechanism or a bound.
+del public_names._ListedNames.__dir__
+
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 _MATHJAX = next(f for f in files("sphinx-mathjax-offline") or () if f.name == "tex-svg-full.js")
 
