@@ -19,8 +19,9 @@ import flint
 
 import symamp as sa
 from symamp.verifier import certificate as checks
-from symamp.verifier import evidence, rounds
+from symamp.verifier import rounds
 from symamp.verifier.check import Check, working
+from symamp.verifier.evidence import kinds
 from symamp.verifier.refusals import Refusal
 from symamp.verifier.setting import At, Setting
 from tests.oracle import envelope, histograms
@@ -559,7 +560,7 @@ def aimed(data: Data, rng: Random) -> Data:
                 # What is left to one user alone, or to a tilt, is proved of every claim that is large enough.
                 level = check.number(claim["delta" if claim["quantity"] == "epsilon" else "upper"])
                 at = At(check, settings[0], side["eps"], level)
-                ends[name] = dyadic((evidence.above if up else evidence.below)(at, side["evidence"], name), up)
+                ends[name] = dyadic((kinds.above if up else kinds.below)(at, side["evidence"], name), up)
     except _FAULTS:
         return data
     if claim["quantity"] == "epsilon":
