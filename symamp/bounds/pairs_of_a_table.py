@@ -607,7 +607,7 @@ def common_bounds(
     """Return upper bounds on the divergence of pairs of rows for every data set, in units of e^log_unit; nan for none.
 
     ``of`` is a pair with its parameters of the bound over all data sets: the majorant, which must be proved, the tilts
-    of the bad part, and one line for all. What rough cells show to be at most 1 unit is not looked at more closely.
+    of the bad part, and the lines of its terms. What rough cells show to be at most 1 unit is not looked at again.
 
     Guarantee
     ---------
