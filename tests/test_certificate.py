@@ -4,7 +4,6 @@ import copy
 import dataclasses
 import json
 import math
-import re
 from fractions import Fraction
 from functools import lru_cache
 from random import Random
@@ -13,7 +12,7 @@ import flint
 import mpmath
 import pytest
 import sympy as sp
-from falsehoods import checked
+from falsehoods import checked, number
 from flint import fmpq
 from oracle.histograms import random_table
 
@@ -114,14 +113,6 @@ def replaced(data, *path, to):
         place = place[step]
     place[path[-1]] = to
     return changed
-
-
-def number(text):
-    """A fraction, or a dyadic number a*2**(b); 0 for one that is too small to be written out."""
-    dyadic = re.fullmatch(r"(\d+)\*2\*\*\((-?\d+)\)", text)
-    if dyadic and int(dyadic[2]) < -(10**6):
-        return Fraction(0)
-    return Fraction(int(dyadic[1])) * Fraction(2) ** int(dyadic[2]) if dyadic else Fraction(text)
 
 
 def complete(answer):

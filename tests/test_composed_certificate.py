@@ -83,8 +83,7 @@ def test_pairs_that_another_bound_settles_are_listed_with_it():
     evidence, at = found.evidence(fmpq(11, 10)), At.of(sp.log(sp.Rational(11, 10)))
     bound = max(e.upper for e in evidence).fraction * fmpq(1001, 1000)
     proof = one_round.proof_above(found.question, evidence, at, bound)
-    known = one_round.described(found.question.subject, [proof], [], at)
-    made = one_round.pieces(known, proof, 1000, 32)
+    made = one_round.written(found.question, [proof], [], at).above(proof, 32)
     assert {e["kind"] for e in made["evidence"]} == {"all data sets", "envelope"}
 
 

@@ -15,9 +15,8 @@ from symamp.accounting.composition import Composition
 from symamp.accounting.pairs import round_count
 from symamp.accounting.round import ShuffledRound
 from symamp.accounting.round_profile import RoundProfile
-from symamp.accounting.rounds_proof import RoundsProof
+from symamp.accounting.rounds_proof import RoundsProof, Sums
 from symamp.certificates.evidence import counts_of_coordinates
-from symamp.certificates.rounds import Sums
 from symamp.certificates.text import exact_double, expression_text
 from symamp.decompositions.to_law import log_above, number
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError

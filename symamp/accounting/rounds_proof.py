@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+import sympy as sp
 from flint import fmpq
 
 from symamp.accounting.pairs import RoundCurve
 from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at
-from symamp.certificates.rounds import Curve, Sums, certificate
-from symamp.certificates.rounds import Rounds as OfRounds
-from symamp.certificates.text import expression_text, fraction_text, outward
+from symamp.bounds.bound import Evidence, largest_upper
+from symamp.certificates.evidence import Data, Proof, bits, kernel_plan, setting
+from symamp.certificates.one_round import (
+    FORMAT,
+    MORE_BITS,
+    VERSION,
+    OneMechanism,
+    accepted,
+    proof_above,
+    written,
+)
+from symamp.certificates.text import At, expression_text, fraction_text, outward
+from symamp.certificates.users_who_differ import Users
 from symamp.data_sets.search import Repeated
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rationals import rational_of
 from symamp.settings.participation import Repeatable, triple_behind
-from symamp.settings.question import Query
+from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.kernels.tilted import Plan
+from symamp.verifier import verify
+
+_ALL_DATA_SETS = "all_data_sets"
+_BITS_OF_POINTS = MORE_BITS[1]
+"""How many bits the points of a curve have beyond their evaluations."""
+SLACK, MORE_SLACK = fmpq(1, 10**9), fmpq(1, 10**6)
+"""By this part of themselves ends are wider in a certificate, for roundings; and where the verifier needs more room."""
 
 # ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data
 
@@ -35,45 +55,151 @@ class Side:
     precision: int
 
 
-# -------------------------------------------------- What certificates repeat of it: evaluations at the levels of points
+@dataclass(frozen=True)
+class Sums:
+    """What proves the lower end where coordinates are summed: how many there are, the level, its bits, the evidence.
+
+    The rounds are then those of one bit, two for each of the unary encoding.
+    """
+
+    size: int
+    eps: str
+    precision: int
+    evidence: Data
 
 
-def _proof(
-    side: Side | None, rounds: Sequence[tuple[str, int]], made: Callable[[RoundCurve], dict[str, Any]]
-) -> OfRounds | None:
-    """Return the side with the evaluations behind its points, each curve at its place among the rounds."""
-    if side is None:
-        return None
-    free, curves = list(enumerate(rounds)), list[Curve]()
-    for c in side.curves:
-        place = next(found for found in free if found[1] == (c.round.text, c.count))
-        free.remove(place)
-        base, rate = (c.round.base, c.round.rate) if isinstance(c.round, SampledRound) else (c.round, fmpq(1))
-        question = base.question if isinstance(base, ShuffledRound) else None
-        curves.append(Curve(place[0], question, rate, c.points.bottom, c.points.top, **made(c)))
-    return OfRounds(curves, max(c.floor for c in side.curves), side.precision, side.plan)
+@dataclass
+class _Kind:
+    """A kind of round: how often it is run, the curves that are about it, and all that is behind their points."""
+
+    text: str
+    count: int
+    curves: dict[bool, RoundCurve] = field(default_factory=dict)
+    """By whether they are from above."""
+
+    @cached_property
+    def question(self) -> Question | None:
+        """What is asked about one round; None where its bounds were given."""
+        found = next((c.round for c in self.curves.values()), None)
+        base = found.base if isinstance(found, SampledRound) else found
+        return base.question if isinstance(base, ShuffledRound) else None
+
+    @property
+    def rate(self) -> fmpq:
+        """With which probability a person is in the round."""
+        return next((c.round.rate for c in self.curves.values() if isinstance(c.round, SampledRound)), fmpq(1))
+
+    @cached_property
+    def proofs(self) -> list[tuple[fmpq, Proof]]:
+        """What proves the points above, by level."""
+        curve, question = self.curves.get(True), self.question
+        if curve is None or question is None:
+            return []
+        base = curve.round.base if isinstance(curve.round, SampledRound) else curve.round
+        assert isinstance(base, ShuffledRound)
+        levels = [1 + (p.level - 1) / self.rate for p in curve.points.inside() if p.level >= 1]
+        known = [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]
+        methods = {e.part.method for _, found in known for e in found}
+        plain = not question.victims and question.subject.participation is None
+        mechanism, listed = question.subject.randomizers[0].mechanism if plain else None, question
+        if _ALL_DATA_SETS in methods and len(methods) > 1 and mechanism is not None and mechanism.is_composed:
+            listed = Question.of(mechanism.listed, question.n, None)  # all points are to be about the table
+        proofs = list[tuple[fmpq, Proof]]()
+        for e, found in known:
+            about = question if found[0].part.method == _ALL_DATA_SETS else listed
+            at, high = At.of(sp.log(rational_of(e))), outward(largest_upper(found), up=True)
+            proofs.append((e, proof_above(about, found, at, high)))
+        return proofs
+
+    @cached_property
+    def orders(self) -> list[list[tuple[fmpq, Evidence]]]:
+        """Evaluations of one data set by level, in one order and in the other."""
+        curve = self.curves.get(False)
+        if curve is None or curve.data_set is None:
+            return []
+        found, n = curve.data_set
+        levels = [p.level for p in curve.points.inside() if p.level >= 1]
+        return [[(e, evidence_below(order, level_at(e), n)) for e in levels] for order in (found, found.swapped())]
+
+    @cached_property
+    def users(self) -> OneMechanism | Users | None:
+        """Those of a round as data, None where nothing is known of them."""
+        shown = [e for points in self.orders for _, e in points[:1]]
+        proofs = [proof for _, proof in self.proofs]
+        return None if self.question is None else written(self.question, proofs, shown, None)
+
+    @property
+    def setting(self) -> Data:
+        """The kind of round as data."""
+        of = {"name": self.text, "count": self.count, "rate": fraction_text(self.rate)}
+        if self.users is not None:
+            return self.users.setting | of
+        curve = self.curves.get(True)
+        points = [(fmpq(1), fmpq(1))] if curve is None else [(p.level, p.high) for p in _given(curve).points]
+        given = {"kind": "given", "points": [[fraction_text(e), fraction_text(d)] for e, d in points]}
+        return setting("", [(1, True, given)]) | of
+
+    def supposed(self) -> list[str]:
+        """Return what the theorems suppose that stand behind the points above."""
+        found = [e for _, proof in self.proofs for e in proof.found]
+        return [] if self.users is None else self.users.supposed(found)
+
+    def curve(self, place: int, up: bool, *, alone: bool) -> Data:
+        """Return one of the curves as data; points above have bits enough ``alone``, or all as many more."""
+        curve, users = self.curves[up], self.users
+        first, second = [], list[Data]()
+        if users is not None and up:
+            first = [_above(self.setting, users, e, proof, alone) for e, proof in self.proofs]
+        elif users is not None:
+            first, second = ([_below(users, *point) for point in points] for points in self.orders)
+        ends = {"bottom": curve.points.bottom, "top": curve.points.top}
+        texts = {key: None if x is None else fraction_text(x) for key, x in ends.items()}
+        return {"setting": place, **texts, "first": first, "second": second or None}
 
 
-def _above(curve: RoundCurve) -> dict[str, Any]:
-    sampled = curve.round if isinstance(curve.round, SampledRound) else None
-    base, rate = (sampled.base, sampled.rate) if sampled else (curve.round, fmpq(1))
-    if isinstance(base, GivenRound):
-        return {"given": [(p.level, p.high) for p in base.points]}
-    if not isinstance(base, ShuffledRound):
+def _given(curve: RoundCurve) -> GivenRound:
+    if not isinstance(curve.round, GivenRound):
         raise ArgumentError(
             "certificate", Problem(f"{curve.round.text} has no certificate"), "certify rounds of shuffled users"
         )
-    levels = [1 + (p.level - 1) / rate for p in curve.points.inside() if p.level >= 1]
-    return {"points": [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]}
+    return curve.round
 
 
-def _below(curve: RoundCurve) -> dict[str, Any]:
-    assert curve.data_set is not None
-    found, n = curve.data_set
-    levels = [p.level for p in curve.points.inside() if p.level >= 1]
-    orders = (found, found.swapped())
-    first, second = ([(e, (evidence_below(order, level_at(e), n),)) for e in levels] for order in orders)
-    return {"points": first, "second": second}
+def _above(one: Data, users: OneMechanism | Users, level: fmpq, proof: Proof, alone: bool) -> Data:
+    """Return a point above, with bits for which the verifier accepts it by itself, or with a fixed number of more."""
+    high = fraction_text(proof.bound)
+    if alone:
+        claim = {"quantity": "delta", "eps": proof.at.text, "lower": "0", "upper": high}
+        found = accepted(
+            claim, [one | {"count": 1, "rate": "1"}], {"above": lambda n: users.above(proof, n), "below": None}, []
+        )
+        made = found["above"]
+    else:
+        made = users.above(proof, _BITS_OF_POINTS)
+    return {"level": fraction_text(level), "low": "0", "high": high} | {k: made[k] for k in ("precision", "evidence")}
+
+
+def _below(users: OneMechanism | Users, level: fmpq, found: Evidence) -> Data:
+    return {
+        "level": fraction_text(level),
+        "low": fraction_text(outward(found.lower, up=False)),
+        "high": fraction_text(outward(found.upper, up=True)),
+        "precision": bits([found], _BITS_OF_POINTS),
+        "evidence": [users.below(At.of(sp.log(rational_of(level))), found)],
+    }
+
+
+def _side(kinds: Sequence[_Kind], side: Side | None, *, up: bool, alone: bool = False) -> Data | None:
+    return (
+        None
+        if side is None
+        else {
+            "curves": [k.curve(i, up, alone=alone) for i, k in enumerate(kinds) if up in k.curves],
+            "floor": max(c.floor for c in side.curves),
+            "precision": side.precision,
+            "plan": None if side.plan is None else kernel_plan(side.plan),
+        }
+    )
 
 
 def _is_listed(found: Repeated) -> bool:
@@ -81,9 +207,6 @@ def _is_listed(found: Repeated) -> bool:
 
 
 # --------------------------------------------------------------- What proves both ends, and its certificate
-
-SLACK, MORE_SLACK = fmpq(1, 10**9), fmpq(1, 10**6)
-"""By this part of themselves ends are wider in a certificate, for roundings; and where the verifier needs more room."""
 
 
 @dataclass(frozen=True)
@@ -117,28 +240,43 @@ class RoundsProof:
             raise ArgumentError(
                 "certificate", Problem(f"no certified points belong to {rounds}"), "ask for epsilon or delta of rounds"
             )
-        with suppress(PrecisionError):
-            return self._claimed(asked, least, most, rounds, sums, SLACK)
-        return self._claimed(asked, least, most, rounds, sums, MORE_SLACK)
-
-    def _claimed(
-        self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds, sums: Sums | None, slack: fmpq
-    ) -> dict[str, Any]:
-        is_epsilon = asked.quantity == "epsilon"
         listed = self.below is not None and all(
             c.data_set is None or _is_listed(c.data_set[0]) for c in self.below.curves
         )
-        low = least.fraction * (1 - slack) if listed and least.exponent is not None else None
-        low = low if sums is None else outward(least, up=False)
+        is_listed = listed and sums is None and least.mantissa > 0
+        sides = {True: self.above, False: self.below if is_listed else None}
+        kinds = [_Kind(text, count) for text, count in rounds.listed]
+        for up, side in sides.items():
+            free = list(kinds)
+            for c in () if side is None else side.curves:
+                kind = next(k for k in free if (k.text, k.count) == (c.round.text, c.count))
+                free.remove(kind)
+                kind.curves[up] = c
+        settings = [k.setting for k in kinds]
+        supposed = list(dict.fromkeys(s for k in kinds for s in k.supposed()))
+        data = {"format": FORMAT, "version": VERSION, "settings": settings, "supposed": supposed}
+        data["below"] = _side(kinds, sides[False], up=False)
+        if sums is not None:
+            settings[0] |= {"count": kinds[0].count // 2, "coordinates": sums.size}
+            data["below"] = {"eps": sums.eps, "precision": sums.precision, "evidence": [sums.evidence]}
+        for alone in (False, True):  # points that are checked one by one, too, take twice the time
+            data["above"] = _side(kinds, sides[True], up=True, alone=alone)
+            for slack in (SLACK, MORE_SLACK):
+                low = outward(least, up=False) if sums else least.fraction * (1 - slack) if is_listed else fmpq(0)
+                data["claim"] = self._claimed(asked, low, most, slack)
+                verdict = verify(json.dumps(data))
+                if verdict.status == "valid":
+                    return data
+        told = Problem(f"the verifier refuses it: {verdict.reason}")
+        raise PrecisionError("certificate", told, "ask with a larger gap")
+
+    def _claimed(self, asked: Query, low: fmpq, most: Dyadic, slack: fmpq) -> Data:
+        is_epsilon = asked.quantity == "epsilon"
         high = most.fraction * (1 + slack) if self.above is not None and most.exponent is not None else None
         high = None if high is not None and not is_epsilon and high >= 1 else high
-        claim = {
+        return {
             "quantity": asked.quantity,
             "delta" if is_epsilon else "eps": (fraction_text if is_epsilon else expression_text)(asked.given),
-            "lower": "0" if low is None else fraction_text(low),
+            "lower": fraction_text(low),
             "upper": ("inf" if is_epsilon else "1") if high is None else fraction_text(high),
         }
-        listed_rounds = rounds.listed
-        above = _proof(self.above, listed_rounds, _above)
-        below = _proof(self.below if low and sums is None else None, listed_rounds, _below)
-        return certificate(claim, listed_rounds, above, below, sums)

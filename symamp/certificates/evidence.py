@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, frexp, ldexp
 from typing import Any, cast
 
 import sympy as sp
-from flint import arb
+from flint import arb, fmpq
 
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.few_users import HISTOGRAMS, CountedUsers
+from symamp.bounds.hypotheses import Hypothesis
 from symamp.bounds.interval import BoxesEvidence, NoiseInterval
 from symamp.bounds.noise_table import grid_of
 from symamp.bounds.reduction import Reduction, is_triple
@@ -31,6 +33,7 @@ from symamp.sums.envelope import envelope_law
 from symamp.sums.few_messages import FewMessagesEvidence
 from symamp.sums.kernels.tilted import Plan
 from symamp.sums.two_messages import CountPlan, CountsEvidence
+from symamp.verifier import MOST_PRECISION
 
 _WIDER_WINDOWS = 10.0
 """How much wider windows of counts are made: the verifier bounds more simply what is left out."""
@@ -41,7 +44,56 @@ there is room; how much wider its grid is there; how near to the worst a box is 
 try."""
 ALONE = ("no positive value", "one user")
 """Evaluators that say no more than what one user's message tells: the verifier makes that itself."""
+_LEAST_BITS, _HISTOGRAM_BITS = 160, 64
+"""Bits of the shortest certificate, and those beyond an evaluation that histograms take."""
+_CHECKED = (
+    "finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class", "one_comparison",
+    "message_space", "randomizer", "noise",
+)  # fmt: skip
+"""Hypotheses that the verifier sees from the mechanism as data, or supposes of it itself."""
+
 Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What proves an upper end at a level: evaluations of pairs, a tilt for all of a table, or cells of patterns."""
+
+    at: At
+    bound: fmpq | arb
+    found: tuple[Evidence, ...]
+    tilt: float | None = None
+    shares: tuple[sp.Rational, ...] = ()
+
+
+def setting(
+    name: str,
+    groups: Iterable[tuple[int, bool, Data]],
+    count: int = 1,
+    rate: Any = 1,
+    shuffled: str = "messages",
+    kept: Any = 1,
+) -> Data:
+    """Return a kind of round as data: groups of users, whether the claim is about them, and what they run."""
+    return {
+        "name": name,
+        "count": count,
+        "rate": str(rate),
+        "shuffled": shuffled,
+        "kept": str(kept),
+        "groups": [{"users": users, "victim": victim, "mechanism": data} for users, victim, data in groups],
+    }
+
+
+def sentences(hypotheses: Iterable[Hypothesis]) -> list[str]:
+    """Return the sentences of those hypotheses that the verifier neither checks nor supposes by itself."""
+    return list(dict.fromkeys(h.sentence for h in hypotheses if h.name not in _CHECKED))
+
+
+def bits(found: Iterable[Evidence], more: int) -> int:
+    """Return the precision of the evaluations that are repeated, and not less than those of one user alone take."""
+    guarded = [e.precision + (_HISTOGRAM_BITS if e.evaluator == HISTOGRAMS else 0) for e in found]
+    return min(max([_LEAST_BITS, *guarded]) + more, MOST_PRECISION)
 
 
 def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, split: int) -> Data | None:

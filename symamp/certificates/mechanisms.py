@@ -200,6 +200,27 @@ def lists_others(mechanism: Mechanism) -> bool:
     return all(_listed(mechanism, pair) is not None for pair in mechanism.pairs())
 
 
+def of_mechanism(
+    mechanism: Mechanism,
+    at: At | None,
+    above: Sequence[PairBound] = (),
+    below: Sequence[PairBound] = (),
+    *,
+    listed: bool = False,
+) -> Described:
+    """Return the data of one mechanism: its table, its orbits, or, of one made of others, the triples that are needed.
+
+    ``listed`` says that evaluations are about the table of all inputs of one that is made of others.
+    """
+    table = mechanism.listed.numeric if listed else mechanism.numeric
+    if table is not None:
+        return of_table(table, at)
+    if mechanism.is_composed:
+        return of_triples(above, below, at)
+    further = [x for part in below if is_triple(part) for x, _ in part.dataset]
+    return of_orbits(mechanism, at, further)
+
+
 def of_budget(ratio: sp.Expr, at: At | None) -> Described:
     """Return a budget alone, t = e^eps0."""
     text = expression_text(ratio)

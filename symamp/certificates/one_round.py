@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import log2
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
-from symamp.bounds.hypotheses import EVERYONE, Hypothesis
+from symamp.bounds.hypotheses import EVERYONE
 from symamp.bounds.interval import BoxesEvidence, NoiseInterval
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
@@ -28,16 +29,18 @@ from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
+from symamp.certificates.evidence import Data, Proof, bits, sentences, setting
 from symamp.certificates.mechanisms import (
     Described,
     lists_others,
     of_budget,
+    of_mechanism,
     of_noise,
-    of_orbits,
     of_table,
     of_triples,
 )
 from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
+from symamp.certificates.users_who_differ import Users
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.envelope import envelope
 from symamp.decompositions.pairs import distinct_pairs
@@ -46,20 +49,17 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
-from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.noise.densities import dominating_table
 from symamp.settings.question import Query, Question
 from symamp.sums.divergence import LATTICE, Enclosure, Settings, one_user_divergence
 from symamp.sums.inversion import LARGEST_EPS
-from symamp.verifier import MOST_PRECISION, verify
+from symamp.verifier import verify
 
 FORMAT, VERSION = "symamp-certificate", 5
 
 # What is tuned: size and time against the number of answers with a certificate. The verifier checks every one.
 MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
-LEAST_BITS, _HISTOGRAM_BITS = 160, 64
-"""Bits of the shortest certificate, and those beyond an evaluation that histograms take."""
 FINER_GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps tried, widest first, for what has no evaluation yet, as pairs that another bound or the local
 budget has settled, or none that proves the claim."""
@@ -82,13 +82,6 @@ _OF_BUDGET = ("generic", "generic_all_data_sets")
 _OF_TRIPLES = ("blanket", "generic", *_IN_FINITE_LAWS)
 """Analyses by triples: what has a table, orbits, a budget or a bounded density meets the hypotheses of one."""
 _OF_ROUNDED = ("density_envelope", "density_data_sets")
-_CHECKED = (
-    "finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class", "one_comparison",
-    "message_space", "randomizer", "noise",
-)  # fmt: skip
-"""Hypotheses that the verifier sees from the mechanism as data, or supposes of it itself."""
-
-Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -115,21 +108,26 @@ def certificate(claim: Claim) -> Data:
     >>> found["claim"]["eps"], found["settings"][0]["groups"][0]["mechanism"]["pairs"][0]["columns"][0]["on"]
     ('1/10', ['E/(1 + E)', '1/(1 + E)'])
     """
-    question, is_epsilon = claim.question, claim.asked.quantity == "epsilon"
-    stated, above, below = _epsilon(claim) if is_epsilon else _delta(claim)
-    known = described_behind(
-        question.subject, [] if above is None else [above], [e for _, e in below], None if above is None else above.at
-    )
+    stated, above, below = _epsilon(claim) if claim.asked.quantity == "epsilon" else _delta(claim)
+    proofs = [] if above is None else [above]
+    users = written(claim.question, proofs, [e for _, e in below], None if above is None else above.at)
     sides: dict[str, Callable[[int], Data] | None] = {
-        "above": None if above is None else lambda more: pieces(known, above, question.n, more),
-        "below": None if not below else lambda more: _pieces_below(known, question, below, more),
+        "above": None if above is None else partial(users.above, above),
+        "below": partial(_pieces_below, users, below) if below else None,
     }
-    settings = [setting(repr(question.subject), [(question.n, True, known.data)]) | taking_part(question)]
-    return accepted(
-        {"quantity": claim.asked.quantity, **stated},
-        settings,
-        sides,
-        supposed((*claim.above, *(above.found if above else ())), question.subject.participation is None),
+    supposed = users.supposed((*claim.above, *(e for proof in proofs for e in proof.found)))
+    return accepted({"quantity": claim.asked.quantity, **stated}, [users.setting], sides, supposed)
+
+
+def written(
+    question: Question, above: Sequence[Proof], below: Sequence[Evidence], at: At | None
+) -> OneMechanism | Users:
+    """Return the users of a question as data from which the verifier makes all laws of these evaluations."""
+    if question.victims:
+        return Users(question, at)
+    of_base = [replace(side, found=tuple(map(_of_base, side.found))) for side in above]
+    return OneMechanism(
+        question, _described(question.subject.randomizers[0], of_base, [_of_base(e) for e in below], at)
     )
 
 
@@ -158,66 +156,18 @@ def _of_base(found: Evidence) -> Evidence:
     return found if taking is None else replace(found, part=taking.base)
 
 
-def setting(
-    name: str,
-    groups: Iterable[tuple[int, bool, Data]],
-    count: int = 1,
-    rate: Any = 1,
-    shuffled: str = "messages",
-    kept: Any = 1,
-) -> Data:
-    """Return a kind of round as data: groups of users, whether the claim is about them, and what they run."""
-    return {
-        "name": name,
-        "count": count,
-        "rate": str(rate),
-        "shuffled": shuffled,
-        "kept": str(kept),
-        "groups": [{"users": users, "victim": victim, "mechanism": data} for users, victim, data in groups],
-    }
-
-
-def taking_part(question: Question) -> Data:
-    """Return who takes part as data, nothing where everyone does."""
-    taking = question.subject.participation
-    return {} if taking is None else {"participation": write.participation(taking, question.n)}
-
-
-def supposed(found: Iterable[Evidence], everyone: bool = True) -> list[str]:
-    """Return what the theorems suppose that stand behind some evaluations, and no data of a certificate show."""
-    bounds = [BOUNDS[e.part.method] for e in found if e.part.method in BOUNDS]
-    known = () if everyone else (EVERYONE,)
-    return sentences(h for bound in bounds for h in bound.hypotheses if h not in known)
-
-
-def sentences(hypotheses: Iterable[Hypothesis]) -> list[str]:
-    """Return the sentences of those hypotheses that the verifier neither checks nor supposes by itself."""
-    return list(dict.fromkeys(h.sentence for h in hypotheses if h.name not in _CHECKED))
-
-
 # --- the claim --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Above:
-    """What proves an upper end at a level: evaluations of pairs, a tilt for all of a table, or cells of patterns."""
-
-    at: At
-    bound: fmpq | arb
-    found: tuple[Evidence, ...]
-    tilt: float | None = None
-    shares: tuple[sp.Rational, ...] = ()
 
 
 Below = list[tuple[At, Evidence]]
 
 
-def _epsilon(claim: Claim) -> tuple[dict[str, str], Above | None, Below]:
+def _epsilon(claim: Claim) -> tuple[dict[str, str], Proof | None, Below]:
     delta, lower, upper = claim.asked.given, claim.least, claim.most
     above, below = None, Below()
     if upper.exponent is not None:
         above = proof_above(claim.question, claim.above, At.of(rational_of(upper.fraction)), delta)
-    if _are_listed(claim.below) and (lower.exponent is None or lower.mantissa > 0):
+    if _are_listed(claim) and (lower.exponent is None or lower.mantissa > 0):
         at = LIMIT if lower.exponent is None else At.of(rational_of(lower.fraction))
         below = [(LIMIT if e.eps == "inf" else at, e) for e in claim.below]
     lower = lower if below else ZERO
@@ -225,19 +175,17 @@ def _epsilon(claim: Claim) -> tuple[dict[str, str], Above | None, Below]:
     return {"delta": fraction_text(delta), **dict(zip(("lower", "upper"), ends, strict=True))}, above, below
 
 
-def _delta(claim: Claim) -> tuple[dict[str, str], Above | None, Below]:
+def _delta(claim: Claim) -> tuple[dict[str, str], Proof | None, Below]:
     at = At.of(claim.asked.given)
     (low, lower), (high, upper) = ends(claim)
     # The divergence decreases in eps: for a huge eps it is evaluated at a smaller one.
     there = At.of(sp.Integer(int(LARGEST_EPS))) if float(sp.N(claim.asked.given, 15)) > LARGEST_EPS else at
     above = proof_above(claim.question, claim.above, there, upper) if upper < 1 else None
-    below = (
-        [(LIMIT if e.eps == "inf" else at, e) for e in claim.below] if lower > 0 and _are_listed(claim.below) else []
-    )
+    below = [(LIMIT if e.eps == "inf" else at, e) for e in claim.below] if lower > 0 and _are_listed(claim) else []
     return {"eps": at.text, "lower": low if below else "0", "upper": high}, above, below
 
 
-def _are_listed(found: tuple[Evidence, ...]) -> bool:
+def _are_listed(claim: Claim) -> bool:
     """Return whether the verifier can repeat the evaluations of the data sets below: else their end is not claimed."""
 
     def is_listed(e: Evidence) -> bool:
@@ -248,13 +196,13 @@ def _are_listed(found: tuple[Evidence, ...]) -> bool:
             return e.part.decomposition.is_listed and e.evaluator != LATTICE
         return e.evaluator == HISTOGRAMS or (isinstance(e.part, FixedCounts) and e.details is not None)
 
-    return bool(found) and all(map(is_listed, found))
+    return bool(claim.below) and (bool(claim.question.victims) or all(map(is_listed, claim.below)))
 
 
 # --- the mechanism ----------------------------------------------------------------------------------------------------
 
 
-def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence], at: At | None) -> Described:
+def _described(subject: Subject, above: Sequence[Proof], below: Sequence[Evidence], at: At | None) -> Described:
     """Return the mechanism as data from which the verifier makes all laws of these evaluations."""
     parts = [e.part for side in above for e in side.found]
     methods, mechanism = {part.method for part in parts}, subject.mechanism
@@ -288,47 +236,24 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
     return of_triples(parts, [e.part for e in below], at, exact=subject.triple is not None)
 
 
-def described_behind(subject: Subject, above: Sequence[Above], below: Sequence[Evidence], at: At | None) -> Described:
-    """Return the same of what users run, where evaluations may be about a setting in which not everyone takes part."""
-    of_base = [replace(side, found=tuple(map(_of_base, side.found))) for side in above]
-    return described(subject.randomizers[0], of_base, [_of_base(e) for e in below], at)
-
-
-def of_mechanism(
-    mechanism: Mechanism,
-    at: At | None,
-    above: Sequence[PairBound] = (),
-    below: Sequence[PairBound] = (),
-    *,
-    listed: bool = False,
-) -> Described:
-    """Return the data of one mechanism: its table, its orbits, or, of one made of others, the triples that are needed.
-
-    ``listed`` says that evaluations are about the table of all inputs of one that is made of others.
-    """
-    table = mechanism.listed.numeric if listed else mechanism.numeric
-    if table is not None:
-        return of_table(table, at)
-    if mechanism.is_composed:
-        return of_triples(above, below, at)
-    further = [x for part in below if is_triple(part) for x, _ in part.dataset]
-    return of_orbits(mechanism, at, further)
-
-
 # --- above ------------------------------------------------------------------------------------------------------------
 
 
-def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb) -> Above:
+def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb) -> Proof:
     """Return evaluations at ``at`` of every class of pairs, or of those of a table that no common bound covers."""
     subject, n = question.subject, question.n
     evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
     method = known[0].part.method if known else None
+    if question.victims:
+        same = {e.part: e for e in known if e.eps == at.text}
+        every = [part for v in question.victims for part in v.bound.parts]
+        return Proof(at, bound, tuple(same.get(part) or _evaluated(part, at.level, n, bound) for part in every))
     if _is_of_known_noise(known):
-        return Above(at, bound, known)
+        return Proof(at, bound, known)
     if method in _OF_DENSITIES:
         raise ArgumentError("certificate", Problem(f"an answer by {method} has none"), _instead(subject))
     if known and known[0].evaluator == HISTOGRAMS:  # of all pairs at once
-        return Above(at, bound, (max(known, key=lambda e: e.precision),))
+        return Proof(at, bound, (max(known, key=lambda e: e.precision),))
     whole = CandidateBounds(subject, method).first
     table = whole.searched_table
     # A bound of 0 is shown by one user alone: no tilt proves it.
@@ -337,7 +262,7 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     settled = {e.part.pair: e for e in known if e.part.method != method}  # by another bound on the same pair
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
     if cells and settled:
-        return Above(at, bound, tuple(settled.values()))
+        return Proof(at, bound, tuple(settled.values()))
     parts = whole.parts
     if subject.participation is not None:  # every pair in every order, whether or not another has the same triple
         parts = subject.participation.parts(CandidateBounds(subject, method).everyone)
@@ -346,13 +271,13 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
         for part in (part.sharper_triple or part for part in parts)
     )
     if subject.participation is not None:
-        return Above(at, bound, tuple(replace(e, part=part) for e, part in zip(found, parts, strict=True)))
+        return Proof(at, bound, tuple(replace(e, part=part) for e, part in zip(found, parts, strict=True)))
     for e in found:
         if not (is_triple(e.part) or e.part.fixed_background or e.details or e.evaluator in write.ALONE):
             raise ArgumentError(
                 "certificate", Problem(f"the verifier checks triples, and {e.part.method} is none"), _another(subject)
             )
-    return Above(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
+    return Proof(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
 def _is_of_known_noise(known: Sequence[Evidence]) -> bool:
@@ -381,7 +306,7 @@ def _instead(subject: Subject) -> str:
     return f"method={name!r} has certificates, but {lack}"
 
 
-def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Above:
+def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Proof:
     """Return the evidence for all pairs of rows: a common tilt, and those pairs that it leaves open.
 
     Of these a pair is shown by its blanket where that is enough, else by its part of the bound.
@@ -408,7 +333,7 @@ def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict
     for group in groups:
         own = whole.part(group[0])
         found.append(known.get(own.signature) or _evaluated(own, at.level, n, bound))
-    return Above(at, bound, tuple(found) or (_evaluated(blanket_of_rows(table, (0, 1)), at.level, n, bound),), theta)
+    return Proof(at, bound, tuple(found) or (_evaluated(blanket_of_rows(table, (0, 1)), at.level, n, bound),), theta)
 
 
 def _evaluated(part: PairBound, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:
@@ -431,23 +356,47 @@ def _is_tie(part: PairBound, level: Level, bound: fmpq | arb) -> bool:
     return bool(part.enclose(level, 1, Settings(gap=FINER_GAPS[0])).exact == bound)
 
 
-def pieces(known: Described, above: Above, n: int, more: int) -> Data:
-    """Return the evidence of an upper end as data, each class of pairs covered."""
-    split = 2 if more else 1
-    if above.shares:
-        listed: list[Data] = [write.every_randomizer(above.shares, above.found, n, split)]
-    else:
-        found = [(e, write.above(known, e.part, above.at, e, n, split)) for e in above.found]
-        listed = [data for _, data in found if data is not None]
-        listed += [] if above.tilt is None else [write.common_tilt(above.tilt)]
-        listed += list(_repeated(known, [(e, data) for e, data in found if data is not None]))
-    return {"eps": above.at.text, "precision": bits(above.found, more), "evidence": listed}
+@dataclass(frozen=True)
+class OneMechanism:
+    """Users who all run one mechanism, as data, and the evidence about them."""
 
+    question: Question
+    known: Described
 
-def bits(found: Iterable[Evidence], more: int) -> int:
-    """Return the precision of the evaluations that are repeated, and not less than those of one user alone take."""
-    guarded = [e.precision + (_HISTOGRAM_BITS if e.evaluator == HISTOGRAMS else 0) for e in found]
-    return min(max([LEAST_BITS, *guarded]) + more, MOST_PRECISION)
+    @property
+    def setting(self) -> Data:
+        """Return the round as data, with who takes part where not everyone does."""
+        taking, n = self.question.subject.participation, self.question.n
+        who = {} if taking is None else {"participation": write.participation(taking, n)}
+        return setting(repr(self.question.subject), [(n, True, self.known.data)]) | who
+
+    def supposed(self, found: Iterable[Evidence]) -> list[str]:
+        """Return what the theorems suppose that stand behind some evaluations, and no data of a certificate show."""
+        bounds = [BOUNDS[e.part.method] for e in found if e.part.method in BOUNDS]
+        known = () if self.question.subject.participation is None else (EVERYONE,)
+        return sentences(h for bound in bounds for h in bound.hypotheses if h not in known)
+
+    def above(self, above: Proof, more: int) -> Data:
+        """Return the evidence of an upper end as data, each class of pairs covered."""
+        split, n, known = 2 if more else 1, self.question.n, self.known
+        if above.shares:
+            listed: list[Data] = [write.every_randomizer(above.shares, above.found, n, split)]
+        else:
+            found = [(e, write.above(known, e.part, above.at, e, n, split)) for e in above.found]
+            listed = [data for _, data in found if data is not None]
+            listed += [] if above.tilt is None else [write.common_tilt(above.tilt)]
+            listed += list(_repeated(known, [(e, data) for e, data in found if data is not None]))
+        return {"eps": above.at.text, "precision": bits(above.found, more), "evidence": listed}
+
+    def below(self, at: At, found: Evidence) -> Data:
+        """Return the evidence of a pair of data sets, with the member of the budget that it is about."""
+        if self.known.data["kind"] != "budget":
+            return write.below(self.known, found.part, at, found, self.question.n)
+        base = _of_base(found).part
+        named = getattr(base, "member", "")
+        member = next(m for m in self.question.subject.members() if named in ("", repr(m)))
+        owner = of_mechanism(member, at, (), [base])
+        return write.below(owner, found.part, at, found, self.question.n) | {"members": [owner.data]}
 
 
 def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Iterable[Data]:
@@ -473,21 +422,9 @@ def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Itera
 # --- below ------------------------------------------------------------------------------------------------------------
 
 
-def _pieces_below(known: Described, question: Question, below: Below, more: int) -> Data:
-    at = below[0][0]
-    listed = [piece_below(known, question.subject, at, e, question.n) for _, e in below]
-    return {"eps": at.text, "precision": bits((e for _, e in below), more), "evidence": listed}
-
-
-def piece_below(known: Described, subject: Subject, at: At, found: Evidence, n: int) -> Data:
-    """Return the evidence of a pair of data sets, with the member of the budget that it is about."""
-    if known.data["kind"] != "budget":
-        return write.below(known, found.part, at, found, n)
-    base = _of_base(found).part
-    named = getattr(base, "member", "")
-    member = next(m for m in subject.members() if named in ("", repr(m)))
-    owner = of_mechanism(member, at, (), [base])
-    return write.below(owner, found.part, at, found, n) | {"members": [owner.data]}
+def _pieces_below(users: OneMechanism | Users, below: Below, more: int) -> Data:
+    listed = [users.below(at, e) for at, e in below]
+    return {"eps": below[0][0].text, "precision": bits((e for _, e in below), more), "evidence": listed}
 
 
 # --- ends -------------------------------------------------------------------------------------------------------------

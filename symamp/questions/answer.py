@@ -16,7 +16,6 @@ from symamp.bounds.pair_of_inputs import is_large_table
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.certificates.one_round import Claim, certificate
-from symamp.certificates.users_who_differ import crowd_certificate
 from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
@@ -503,8 +502,6 @@ class Answer(Bracket):
         if self.proof is not None:
             return self.proof.certificate(self.asked, self.least, self.most, self.question.subject)
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
-        if self.of_victims:
-            return crowd_certificate(claim, tuple(self.victims))
         return certificate(claim)
 
     def to_dict(self) -> dict[str, Any]:

@@ -66,7 +66,11 @@ class Laplace:
         return self.size / 2 * (-self.size * z).exp()
 
     def beyond(self, z: arb) -> arb:
-        """Return the mass beyond z, unless the tail goes on."""
+        """Return the mass beyond z."""
+        return (-self.size * z).exp() / 2
+
+    def outside(self, z: arb) -> arb:
+        """Return the mass beyond z, unless the tail goes on, or comes back."""
         return arb(0)
 
     def bend(self, near: arb, far: arb, top: arb) -> arb:
@@ -129,6 +133,10 @@ class Logistic(Laplace):
     def beyond(self, z: arb) -> arb:
         """Return the mass beyond z."""
         return 1 / (1 + (self.size * z).exp())
+
+    def outside(self, z: arb) -> arb:
+        """Return the same."""
+        return self.beyond(z)
 
     def bend(self, near: arb, far: arb, top: arb) -> arb:
         """Return the largest q."""

@@ -6,17 +6,17 @@ steps (docs/proofs/random_allocation.md, section 4). A table is its own law; noi
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterable
 from itertools import pairwise
-from math import ceil, sqrt
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from .check import Check, Number, working
+from .check import INFINITY, Check, Number, working
 from .claims import given
 from .documents import shaped
 from .mechanisms import Component, Triple, mark
+from .noise import DiscreteGaussian, Gaussian, Laplace, Logistic
 from .refusals import require
 
 CELLS = {"from": str, "to": str, "count": int}
@@ -26,95 +26,11 @@ _MOST_CELLS, _MOST_SIZE, _MOST_ROWS = 20_000, 2**16, 10_000
 Numbers = tuple[Number, ...]
 
 
-class Step:
-    """A step with noise: where its messages go by, and by how much the example moves them."""
-
-    parameter, kind = "sigma", ""
-    replaces = True
-    """Whether the two examples that move messages most, in opposite directions, are the worst."""
-
-    def __init__(self, check: Check, data: Any, what: str) -> None:
-        shaped(data, {"kind": str, self.parameter: str}, what)
-        self.check, self.text = check, data[self.parameter]
-        with working(256):
-            size = self.size()
-            require(size * 100 >= 1 and size <= 10**6, f"{what}: a {self.parameter} out of range")
-
-    def size(self) -> arb:
-        """Return the parameter."""
-        return arb(self.check.number(self.text))
-
-    def told(self) -> str:
-        """Return what the step is, in words."""
-        return f"{self.kind} noise of {given(self.text, self.size())}"
-
-    def beyond(self, y: fmpq, shift: int) -> arb:
-        """Return the probability of a message above y that is moved by a shift."""
-        raise NotImplementedError
-
-    def ratio(self, y: fmpq, shift: int) -> arb:
-        """Return the density that is moved over the one that is not."""
-        raise NotImplementedError
-
-    def limits(self, shift: int) -> tuple[arb, arb] | None:
-        """Return the ratio far out on both sides; None where it has no bound."""
-        return None
-
-    def is_flat(self, a: fmpq | None, b: fmpq | None, shift: int) -> bool:
-        """Return whether the ratio of a shift is the same between two places; None for what is far out."""
-        return shift == 0
-
-    def masses(self, a: fmpq | None, b: fmpq | None, shift: int) -> arb:
-        """Return the probability between two places; small ones are exact on both sides, as noise is even."""
-        if b is not None and b < 0:
-            a, b, shift = -b, None if a is None else -a, -shift
-        return (arb(1) if a is None else self.beyond(a, shift)) - (arb(0) if b is None else self.beyond(b, shift))
-
-    def laws(self, name: str, cells: Any) -> tuple[Triple, Triple]:
-        """Return the triple of a direction where messages of a cell are one; and where they are its corners."""
-        shifts, places = (1, -1) if name == REPLACE else (1, 0), self._places(name, cells)
-        at = [tuple(self.ratio(y, s) for s in shifts) for y in places]
-        ends = [*zip([None, *places], [*places, None], strict=True)]
-        masses = [tuple(self.masses(a, b, s) for s in (*shifts, 0)) for a, b in ends]
-        lower = [_point(m) for m in masses]
-        far = [self.limits(s) for s in shifts]
-        edges: list[Any] = [None, *at, None]
-        named: list[tuple[str, Number, Number]] = []
-        if None not in far:
-            edges[0], edges[-1] = (tuple(x[side] for x in far if x) for side in (0, 1))
-        upper: list[Component] = []
-        for m, (a, b), (start, end) in zip(masses, ends, pairwise(edges), strict=True):
-            if start is None or end is None:
-                named += [("", m[0], arb(0)), ("", arb(0), m[1])]
-            else:
-                upper += _corners(m, start, end, [self.is_flat(a, b, s) for s in shifts])
-        null = sum((m[2] for m, (a, b) in zip(masses, pairwise(edges), strict=True) if a is None or b is None), arb(0))
-        return _ordered(Triple(lower, [], arb(0)), name), _ordered(Triple(upper, named, null), name)
-
-    def _places(self, name: str, cells: Any) -> list[fmpq]:
-        require(cells is not None, "laws: no cells of messages")
-        require(self.replaces or name != REPLACE, f"laws: nothing is known of replacement with {self.kind} noise")
-        low, high, count = self.check.fraction(cells["from"]), self.check.fraction(cells["to"]), cells["count"]
-        require(low < high and 0 < count <= _MOST_CELLS, "laws: cells out of range", "invalid")
-        self.check.spend(100 * count)
-        return [low + (high - low) * k / count for k in range(count + 1)]
-
-    def numbered(self, name: str, statistic: Any) -> list[list[arb]]:
-        """Return the laws of the number of a message, modulo the size: with the example, in the other world, without.
-
-        Below the first place it is the ``first`` one, and rises by 1 at each place.
-        """
-        places = [self.check.fraction(y) for y in statistic["places"]]
-        good = places and not statistic["numbers"] and all(a < b for a, b in pairwise(places))
-        require(good, "statistic: places out of order", "invalid")
-        cells = list(zip([None, *places], [*places, None], strict=True))
-        return [
-            _cyclic(statistic, [(statistic["first"] + k, self.masses(a, b, s)) for k, (a, b) in enumerate(cells)])
-            for s in ((1, -1, 0) if name == REPLACE else (1, 0, 0))
-        ]
+def _shifts(name: str) -> tuple[int, int, int]:
+    return (1, -1, 0) if name == REPLACE else (1, 0, 0)
 
 
-def _cyclic(statistic: Any, masses: list[tuple[int, Number]]) -> list[arb]:
+def _cyclic(statistic: Any, masses: Iterable[tuple[int, Number]]) -> list[arb]:
     found = [arb(0)] * statistic["size"]
     for k, mass in masses:
         found[k % statistic["size"]] += mass
@@ -132,114 +48,144 @@ def _ordered(found: Triple, name: str) -> Triple:
     return Triple(components, [(s, b, a) for s, a, b in found.singular], found.null)
 
 
+class Noise:
+    """Even noise, whose messages the example moves by 1: the ratio of two densities falls or rises with the message."""
+
+    def __init__(self, check: Check, data: Any, what: str) -> None:
+        self.kind, self.check = data["kind"], check
+        self.parameter = _DENSITIES[self.kind].parameters[-1]
+        shaped(data, {"kind": str, self.parameter: str}, what)
+        self.text, self.replaces, self._known = data[self.parameter], self.kind != "logistic", dict[int, Laplace]()
+        with working(256):
+            size = arb(check.number(self.text))
+            require(size * 100 >= 1 and size <= 10**6, f"{what}: a {self.parameter} out of range")
+
+    @property
+    def noise(self) -> Laplace:
+        """The noise at the working precision."""
+        if ctx.prec not in self._known:
+            self._known[ctx.prec] = self.made(arb(self.check.number(self.text)))
+        return self._known[ctx.prec]
+
+    def made(self, size: arb) -> Laplace:
+        """Return the noise from its parameter."""
+        return _DENSITIES[self.kind](size)
+
+    def told(self) -> str:
+        """Return what the step is, in words."""
+        return f"{self.noise.name} noise of {given(self.text, self.noise.size)}"
+
+    def ratio(self, y: fmpq, shift: int) -> arb:
+        """Return the density that is moved by a shift over the one that is not."""
+        noise = self.noise
+        return noise.density(arb(abs(y - shift))) / noise.density(arb(abs(y))) if shift else arb(1)
+
+    def is_flat(self, a: fmpq | None, b: fmpq | None, shift: int) -> bool:
+        """Return whether that ratio is the same between two places: of Laplace noise also beyond 0 and the shift."""
+        beyond = (b is not None and b <= min(shift, 0)) or (a is not None and a >= max(shift, 0))
+        return shift == 0 or (self.kind == "laplace" and beyond)
+
+    def mass(self, a: fmpq | None, b: fmpq | None, shift: int) -> arb:
+        """Return the probability between two places; small ones are exact on both sides, as noise is even."""
+        if b is not None and b < 0:
+            a, b, shift = -b, None if a is None else -a, -shift
+
+        def above(y: fmpq) -> arb:
+            tail = self.noise.beyond(arb(abs(y - shift)))
+            return tail if y >= shift else 1 - tail
+
+        return (arb(1) if a is None else above(a)) - (arb(0) if b is None else above(b))
+
+    def laws(self, name: str, cells: Any) -> tuple[Triple, Triple]:
+        """Return the triple where messages of a cell are one; and where they are at its corners."""
+        shifts, places = _shifts(name), self.places(name, cells)
+        at = [tuple(self.ratio(y, s) for s in shifts[:2]) for y in places]
+        ends = [*zip([None, *places], [*places, None], strict=True)]
+        masses = [tuple(self.mass(a, b, s) for s in shifts) for a, b in ends]
+        edges: list[Any] = [None, *at, None]
+        if self.noise.ratio < INFINITY:  # far out ratios have a limit
+            edges[0], edges[-1] = (tuple(self.noise.ratio ** (side * s) for s in shifts[:2]) for side in (-1, 1))
+        named: list[tuple[str, Number, Number]] = []
+        upper, null = list[Component](), arb(0)
+        for m, (a, b), (start, end) in zip(masses, ends, pairwise(edges), strict=True):
+            if start is None or end is None:
+                named, null = [*named, ("", m[0], arb(0)), ("", arb(0), m[1])], null + m[2]
+            else:
+                upper += _corners(m, start, end, [self.is_flat(a, b, s) for s in shifts[:2]])
+        lower = Triple(list(map(_point, masses)), [], arb(0))
+        return _ordered(lower, name), _ordered(Triple(upper, named, null), name)
+
+    def places(self, name: str, cells: Any) -> list[fmpq]:
+        """Return the ends of the cells of messages."""
+        require(cells is not None, "laws: no cells of messages")
+        require(self.replaces or name != REPLACE, f"laws: nothing is known of replacement with {self.kind} noise")
+        low, high, count = self.check.fraction(cells["from"]), self.check.fraction(cells["to"]), cells["count"]
+        require(low < high and 0 < count <= _MOST_CELLS, "laws: cells out of range", "invalid")
+        self.check.spend(100 * count)
+        found = [low + (high - low) * k / count for k in range(count + 1)]
+        corners = set(_shifts(name)) if self.kind == "laplace" else set[int]()
+        require(corners <= set(found), "laws: cells with a corner of a ratio", "invalid")
+        return found
+
+    def numbered(self, name: str, statistic: Any) -> list[list[arb]]:
+        """Return the laws of the number of a message, modulo the size: with the example, in the other world, without.
+
+        It is the ``first`` one below the first place, and rises by 1 at each place.
+        """
+        places = [self.check.fraction(y) for y in statistic["places"]]
+        good = places and not statistic["numbers"] and all(a < b for a, b in pairwise(places))
+        require(good, "statistic: places out of order", "invalid")
+        cells = list(enumerate(zip([None, *places], [*places, None], strict=True), statistic["first"]))
+        return [_cyclic(statistic, ((k, self.mass(a, b, s)) for k, (a, b) in cells)) for s in _shifts(name)]
+
+
 def _corners(m: Numbers, start: Numbers, end: Numbers, flat: list[bool]) -> list[Component]:
     """Return messages at the ends of a cell, and at the corner of their ratios, with its masses."""
     (p, r, q), (a0, a1), (b0, b1) = m, start, end
     if all(flat):
         return [_point(m)]
-    if flat[0]:
-        share = (r - a1 * q) / (b1 - a1)
-        return [Component("", a0, a1, q - share), Component("", b0, b1, share)]
-    second = (p - a0 * q) / (b0 - a0)
-    if flat[1]:
+    second = (r - a1 * q) / (b1 - a1) if flat[0] else (p - a0 * q) / (b0 - a0)
+    if any(flat):
         return [Component("", a0, a1, q - second), Component("", b0, b1, second)]
     first = (r - b1 * q) / (a1 - b1)
     return [Component("", a0, a1, first), Component("", b0, b1, second), Component("", a0, b1, q - first - second)]
 
 
-class Gaussian(Step):
-    """Normal noise."""
-
-    kind = "normal"
-
-    def beyond(self, y: fmpq, shift: int) -> arb:
-        """Return the probability of a message above y that is moved by a shift."""
-        return ((y - shift) / (self.size() * arb(2).sqrt())).erfc() / 2
-
-    def ratio(self, y: fmpq, shift: int) -> arb:
-        """Return the density that is moved over the one that is not."""
-        return (arb(shift * (2 * y - shift)) / (2 * self.size() ** 2)).exp()
-
-
-class Laplace(Step):
-    """Laplace noise: beyond the two shifts ratios do not change."""
-
-    parameter, kind = "eps0", "Laplace"
-
-    def beyond(self, y: fmpq, shift: int) -> arb:
-        """Return the probability of a message above y that is moved by a shift."""
-        half = (-self.size() * abs(y - shift)).exp() / 2
-        return half if y >= shift else 1 - half
-
-    def ratio(self, y: fmpq, shift: int) -> arb:
-        """Return the density that is moved over the one that is not."""
-        return (self.size() * (abs(y) - abs(y - shift))).exp()
-
-    def limits(self, shift: int) -> tuple[arb, arb]:
-        """Return the ratio far out on both sides."""
-        return (-self.size() * shift).exp(), (self.size() * shift).exp()
-
-    def _places(self, name: str, cells: Any) -> list[fmpq]:
-        places = super()._places(name, cells)
-        least, even = (-1, len(places) % 2 == 1) if name == REPLACE else (0, True)
-        require((places[0], places[-1]) == (least, 1) and even, "laws: cells with a corner of a ratio", "invalid")
-        return places
-
-    def is_flat(self, a: fmpq | None, b: fmpq | None, shift: int) -> bool:
-        """Return whether a ratio is the same between two places: where both are on one side of both shifts."""
-        return (b is not None and b <= min(shift, 0)) or (a is not None and a >= max(shift, 0))
-
-
-class Integers(Step):
+class Integers(Noise):
     """Discrete Gaussian noise: a whole number z has a probability that is proportional to e^(-z^2/(2 sigma^2))."""
 
-    kind = "discrete Gaussian"
+    def made(self, size: arb) -> Laplace:
+        """Return the noise on integers."""
+        return DiscreteGaussian(arb(1), size)
 
     def laws(self, name: str, cells: Any) -> tuple[Triple, Triple]:
         """Return the triple where all integers far out are one message; and where they name their world."""
-        shifts, places = (1, -1, 0) if name == REPLACE else (1, 0, 0), self._places(name, cells)
-        require(all(y.q == 1 for y in places), "laws: no integers", "invalid")
-        first, last = int(places[0].p), int(places[-1].p)
-        weights, beyond, whole = _weights(self, max(-first, last) + 2, ctx.prec)
-        self.check.spend(10 * len(weights), hard=True)
-        masses = [tuple(weights[abs(y - s)] / whole for s in shifts) for y in range(first, last + 1)]
-        tail = tuple((beyond[last + 1 - s] + beyond[s + 1 - first]) / whole for s in shifts)
-        points = [_point(m) for m in masses]
+        shifts, places = _shifts(name), self.places(name, cells)
+        good = all(y.q == 1 for y in places) and places[0] < 0 and places[-1] > 0
+        require(good, "laws: no integers on both sides of 0", "invalid")
+        self.check.spend(30 * len(places), hard=True)
+        points = [_point(tuple(self.noise.at(y, fmpq(s)) for s in shifts)) for y in places]
+        beyond = self.noise.beyond
+        tail = tuple(beyond(arb(places[-1] - s)) + beyond(arb(s - places[0])) for s in shifts)
         named = [("", tail[0], arb(0)), ("", arb(0), tail[1])]
         lower = Triple([*points, _point(tail)], [], arb(0))
         return _ordered(lower, name), _ordered(Triple(points, named, tail[2]), name)
 
     def numbered(self, name: str, statistic: Any) -> list[list[arb]]:
         """Return the laws of the number of an integer: those from -m to m have one, all others have 0."""
-        numbers, shifts = statistic["numbers"], (1, -1, 0) if name == REPLACE else (1, 0, 0)
+        numbers, found = statistic["numbers"], []
         require(len(numbers) % 2 == 1 and not statistic["places"], "statistic: no numbers around 0", "invalid")
-        most, found = len(numbers) // 2, []
-        self.check.spend(10 * most, hard=True)
-        weights, _, whole = _weights(self, most + 2, ctx.prec)
-        for s in shifts:
-            masses = [(k, weights[abs(z - s)] / whole) for z, k in enumerate(numbers, -most)]
+        self.check.spend(30 * len(numbers), hard=True)
+        for s in _shifts(name):
+            masses = [(k, self.noise.at(fmpq(z), fmpq(s))) for z, k in enumerate(numbers, -(len(numbers) // 2))]
             found.append(_cyclic(statistic, [*masses, (0, 1 - sum((p for _, p in masses), arb(0)))]))
         return found
 
 
-@lru_cache(maxsize=8)
-def _weights(step: Integers, end: int, bits: int) -> tuple[list[arb], list[arb], arb]:
-    """Return weights of 0, ..., end, sums of weights from each of these on, and the sum over all integers."""
-    s = step.size()
-    far = ceil(sqrt(end**2 + 2.0 * float(s) ** 2 * bits)) + 1
-    require(far <= _MOST_CELLS, f"too large: more than {_MOST_CELLS} integers")
-    found = [(-arb(z * z) / (2 * s * s)).exp() for z in range(far + 1)]
-    rest = (-arb((far + 1) ** 2) / (2 * s * s)).exp() / (1 - (-arb(2 * far + 3) / (2 * s * s)).exp())
-    beyond = [rest.union(arb(0))]  # at most a geometric series
-    for weight in reversed(found):
-        beyond.append(beyond[-1] + weight)
-    return found, beyond[::-1], found[0] + 2 * beyond[-2]
-
-
-class Table(Step):
+class Table:
     """Messages with their probabilities: with the example, without, and with another one where it is replaced."""
 
-    kind = "a table"
+    kind = "table"
 
     def __init__(self, check: Check, data: Any, what: str) -> None:
         shaped(data, {"kind": str, "rows": [[str]]}, what)
@@ -279,16 +225,20 @@ class Table(Step):
         ]
 
 
-STEPS = {"gaussian": Gaussian, "laplace": Laplace, "discrete": Integers, "table": Table}
+_DENSITIES: dict[str, type[Laplace]] = {
+    "gaussian": Gaussian, "laplace": Laplace, "logistic": Logistic, "discrete": DiscreteGaussian,
+}  # fmt: skip
+STEPS: dict[str, Any] = dict.fromkeys(_DENSITIES, Noise) | {"discrete": Integers, "table": Table}
 """What a certificate names."""
+Step = Noise | Table
 
 
 def read(check: Check, data: Any, what: str) -> Step:
     """Return the step from data."""
-    kind = data.get("kind") if isinstance(data, dict) else None
-    require(isinstance(kind, str) and kind in STEPS, f"{what}: another kind of step")
-    assert isinstance(kind, str)
-    return STEPS[kind](check, data, what)
+    kind = str(data.get("kind")) if isinstance(data, dict) else ""
+    require(kind in STEPS, f"{what}: another kind of step")
+    found: Step = STEPS[kind](check, data, what)
+    return found
 
 
 def require_statistic(data: Any) -> None:

@@ -25,7 +25,7 @@ from .documents import shaped
 from .evidence import triples
 from .refusals import Verdict, require
 from .rounds import hull_above, hull_below, sum_of_losses
-from .steps import CELLS, REPLACE, Gaussian, require_statistic
+from .steps import CELLS, REPLACE, Noise, require_statistic
 
 FORMAT, VERSION = "symamp-training-certificate", 3
 DIRECTIONS = "remove", "add"
@@ -125,7 +125,8 @@ class _Training:
         self.step, self.statistic = steps.read(check, of["step"], "training.step"), data.get("statistic")
         with working(256):
             self.rate = check.fraction(of["rate"])
-            self.sigma = check.fraction(self.step.text) if isinstance(self.step, Gaussian) else None
+            is_normal = isinstance(self.step, Noise) and self.step.kind == "gaussian"
+            self.sigma = check.fraction(of["step"]["sigma"]) if is_normal else None
         require(0 < self.rate <= 1 and (self.rate == 1 or self.selected == 1), "training: a rate out of range")
         size, longer = divmod(self.steps, self.selected)
         blocks = [(size, self.selected - longer), (size + 1, longer)] if self.rate == 1 else [(1, self.steps)]

@@ -316,6 +316,5 @@ def mutant(rng: Random) -> tuple[str, Data]:
         with suppress(LookupError, TypeError, AttributeError, ValueError):  # what was changed before has lost its shape
             change(data, rng)
     if rng.random() < 0.6:
-        with suppress(LookupError, TypeError, AttributeError):
-            data = aimed(data, rng)
+        data = aimed(data, rng)
     return name, data

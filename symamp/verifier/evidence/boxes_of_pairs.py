@@ -97,7 +97,7 @@ class _Stage:
         check.require(good, f"{what}: places leave inputs out", "invalid")
         self.known = {y: j for j, y in enumerate(self.nodes)}
         self.cells = [self.noise.length(a, b) for a, b in pairwise(self.nodes)]
-        self.outside = self.noise.beyond(arb(-self.nodes[0]))
+        self.outside = self.noise.outside(arb(-self.nodes[0]))
         self._rows: dict[fmpq, list[arb]] = {}
         self._laws: dict[fmpq, tuple[list[arb], arb]] = {}
 
