@@ -15,7 +15,7 @@ from flint import arb, fmpq
 
 from . import rounds
 from .check import INFINITY, MOST_WORK, Check, Number, working
-from .claims import between, given, quoted, require_order
+from .claims import Claim, quoted
 from .documents import shaped
 from .evidence import boxes_of_pairs, coordinates, groups, kinds
 from .refusals import CrossedEnds, Malformed, Verdict, require
@@ -41,10 +41,6 @@ def verdict(data: Any) -> Verdict:
     require(is_known, f"expected format {FORMAT!r}, version {VERSION}: the document {said}")
     sides: Sides = {side: data.get(side) for side in ("above", "below")}
     shaped(data, _CERTIFICATE | {side: type(None) if x is None else dict for side, x in sides.items()}, "certificate")
-    claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"
-    key = "delta" if is_epsilon else "eps"
-    shaped(claim, dict.fromkeys(("quantity", "lower", "upper", key), str), "claim")
-    require(claim["quantity"] in ("epsilon", "delta"), "claim: another quantity")
     good = 0 < len(data["settings"]) <= _MOST_SETTINGS and len(data["supposed"]) <= _MOST_SHOWN
     require(good, "no settings, or too many, or of sentences")
     for name, side in sides.items():
@@ -54,14 +50,12 @@ def verdict(data: Any) -> Verdict:
         sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
     )
     with working(256):
+        claim = Claim.of(check, data["claim"], INFINITY)
         settings = [Setting(check, item, f"settings[{i}]") for i, item in enumerate(data["settings"])]
-        lower, upper, at = (check.number(claim[x]) for x in ("lower", "upper", key))
-        require(0 < at < 1 if is_epsilon else 0 <= at < INFINITY, "claim: a number out of range")
-        require_order(lower, upper, not is_epsilon)
-        trivial = {"above": upper >= (INFINITY if is_epsilon else 1), "below": lower == 0}
+        trivial = {"above": claim.upper >= (INFINITY if claim.is_epsilon else 1), "below": claim.lower == 0}
     claimed = {name: side for name, side in sides.items() if not trivial[name]}
-    _prove(check, claim, settings, claimed)
-    return _told(check, data, settings, claimed, (lower, upper, at))
+    _prove(check, data["claim"], settings, claimed)
+    return _told(check, data, settings, claimed, claim)
 
 
 def _is_direct(sides: Sides) -> bool:
@@ -144,20 +138,16 @@ def _steps(check: Check, reports: int, eps: str) -> tuple[Number, Number]:
 # --- what is told -----------------------------------------------------------------------------------------------------
 
 
-def _told(
-    check: Check, data: Any, settings: list[Setting], sides: Sides, ends: tuple[Number, Number, Number]
-) -> Verdict:
+def _told(check: Check, data: Any, settings: list[Setting], sides: Sides, claim: Claim) -> Verdict:
     """Return the verdict: the whole claim with whose it is, what has been checked, and what is supposed."""
-    claim, (lower, upper, at), several = data["claim"], ends, len(settings) > 1
-    key, one = ("delta" if "delta" in claim else "eps"), settings[0]
-    said, count = f"{claim['quantity']} in {between(lower, upper)}", sum(s.count for s in settings)
+    one, several, (said, where) = settings[0], len(settings) > 1, claim.told(data["claim"])
     direct = _is_direct(sides) and not several and kinds.is_direct(one)
     if direct:
-        said += f", n = {one.n}, {key} = {given(claim[key], at)}, {one.whose()}"
+        said += f", n = {one.n}, {where}, {one.whose()}"
         checked = [f"ends rounded outward; evidence: {_listed(sides)}"]
     else:
-        of = f"{count} rounds" if several or one.coordinates is None else _sums(one)
-        said += f", {key} = {given(claim[key], at)}, for {of}"
+        rounds_ = f"{sum(s.count for s in settings)} rounds"
+        said += f", {where}, for {rounds_ if several or one.coordinates is None else _sums(one)}"
         checked = ["ends rounded outward"]
     supposed = list(kinds.supposed(settings, several))
     for i, s in enumerate(settings):
@@ -167,7 +157,7 @@ def _told(
         if not direct:
             (checked if _is_shown(i, sides) else supposed).append(_round(i, s, sides))
             supposed.append(f"kind {i}: that its users are sampled at that rate")
-            if s.participation is not None:
+            if not s.everyone:
                 supposed.append(f"kind {i}: that who takes part is drawn anew in each round, whatever happened before")
         if s.is_given:
             supposed += _given(i, s)
@@ -196,9 +186,7 @@ def _mechanisms(check: Check, setting: Setting) -> Iterator[str]:
     for i, g in enumerate(setting.groups):
         group = f"group {i}: " if len(setting.groups) > 1 else ""
         yield f"{group}mechanism: {g.mechanism.told()}"
-    if setting.kept != 1:
-        yield f"each message of another user arrives with the chance {setting.kept}"
-    yield from () if setting.participation is None else setting.participation.told()
+    yield from setting.who.told()
     if setting.coordinates is not None:
         coordinates.bits(check, setting.groups[0].mechanism, "mechanism")
         yield f"the mechanism is that of one bit of {setting.coordinates}, two of which differ; all are independent"

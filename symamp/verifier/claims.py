@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import arb, fmpq
 
-from .check import working
+from .check import Check, working
+from .documents import shaped
 from .refusals import CrossedEnds, require
 
 Number = Any
@@ -29,6 +30,34 @@ def require_order(lower: Number, upper: Number, is_delta: bool, what: str = "cla
     require(good and not (is_delta and not (lower <= 1 and upper <= 1)), f"{what}: a number out of range")
     if lower > upper:
         raise CrossedEnds(f"{what}: the lower end is above the upper end")
+
+
+class Claim(NamedTuple):
+    """What a certificate claims: the quantity, the key of what is given, both ends and what is given as numbers."""
+
+    is_epsilon: bool
+    key: str
+    lower: Number
+    upper: Number
+    at: Number
+
+    @staticmethod
+    def of(check: Check, data: Any, most: Number) -> Claim:
+        """Return a claim whose numbers are in their range, an eps below ``most``."""
+        is_epsilon = data.get("quantity") == "epsilon"
+        key = "delta" if is_epsilon else "eps"
+        shaped(data, dict.fromkeys(("quantity", "lower", "upper", key), str), "claim")
+        require(data["quantity"] in ("epsilon", "delta"), "claim: another quantity")
+        with working(256):
+            lower, upper, at = (check.number(data[x]) for x in ("lower", "upper", key))
+            require(0 < at < 1 if is_epsilon else 0 <= at < most, "claim: a number out of range")
+            require_order(lower, upper, not is_epsilon)
+        return Claim(is_epsilon, key, lower, upper, at)
+
+    def told(self, data: Any) -> tuple[str, str]:
+        """Return the ends, and what is given, in words."""
+        quantity, given_ = ("epsilon" if self.is_epsilon else "delta"), given(data[self.key], self.at)
+        return f"{quantity} in {between(self.lower, self.upper)}", f"{self.key} = {given_}"
 
 
 def outward(x: Number, up: bool) -> str:

@@ -348,7 +348,22 @@ class Mechanism:
         return ZERO
 
 
-class Table(Mechanism):
+class _Listed(Mechanism):
+    """Messages with their probabilities, as seen from the inputs of each pair."""
+
+    def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
+        """Return the triple from the columns."""
+        return self.view(pair).triple(pair, others)
+
+    def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
+        """Return the triples of all listed inputs."""
+        return [(x, self.triple(pair, [(x, fmpq(1))])) for x in self.view(pair).inputs]
+
+    def _key(self, pair: Pair, laws: bool) -> Hashable:
+        return self.view(pair).key(pair, laws)
+
+
+class Table(_Listed):
     """The probability of each message on each input; ``compared`` lists pairs of inputs, or is null for all."""
 
     supposed = "that its table is that of the mechanism"
@@ -397,17 +412,6 @@ class Table(Mechanism):
         """Return the size of the table."""
         return f"a table of {len(self.data['rows'])} inputs and {len(self.data['rows'][0])} messages"
 
-    def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
-        """Return the triple from the rows."""
-        return self._view.triple(pair, others)
-
-    def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
-        """Return the triples of all rows."""
-        return [(x, self.triple(pair, [(x, fmpq(1))])) for x in self._view.inputs]
-
-    def _key(self, pair: Pair, laws: bool) -> Hashable:
-        return self._view.key(pair, laws)
-
     def view(self, pair: Pair) -> View:
         """Return the table."""
         return self._view
@@ -433,7 +437,7 @@ class Table(Mechanism):
         return reduce(larger, (self._view.ratio(pair) for pair in self.pairs))
 
 
-class Orbits(Mechanism):
+class Orbits(_Listed):
     """For each class of pairs of inputs: equivalent messages, as seen from the pair, further inputs and the rest."""
 
     supposed = "that its pairs and inputs, with their messages, stand for all those of the mechanism"
@@ -473,17 +477,6 @@ class Orbits(Mechanism):
         """Return the columns of a pair."""
         require(pair in self._views, f"{self.what}: no such pair of inputs, {pair}")
         return self._views[pair]
-
-    def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
-        """Return the triple from the columns."""
-        return self.view(pair).triple(pair, others)
-
-    def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
-        """Return the triples of all listed inputs."""
-        return [(x, self.triple(pair, [(x, fmpq(1))])) for x in self.view(pair).inputs]
-
-    def _key(self, pair: Pair, laws: bool) -> Hashable:
-        return self.view(pair).key(pair, laws)
 
     def ratio(self, compared: bool) -> Number:
         """Return the ratio from the columns, the rest of the inputs counted."""

@@ -41,6 +41,11 @@ class Participation(NamedTuple):
     numbers: list[tuple[fmpq, int]]
 
     @staticmethod
+    def where(kept: fmpq) -> Participation:
+        """Return that of all users, each of whose messages arrives with this probability but the victim's."""
+        return Participation(fmpq(1), kept, fmpq(0), False, False, fmpq(1), [])
+
+    @staticmethod
     def of(check: Check, data: Any, what: str) -> Participation:
         """Return what data say, after a check that they are probabilities."""
         shaped(data, SHAPE, what)
@@ -126,10 +131,10 @@ class Participation(NamedTuple):
         if self.poisson and q != 1:
             return revealed
         hidden = check.total(c.mass * c.ratio0 for c in triple.components if c.ratio1 == 0)
-        others = check.total(c.mass for c in triple.components if c.ratio1 != 0)
+        free = arb(check.total([triple.null, *(c.mass for c in triple.components if c.ratio1 == 0)]))
         if self.poisson:
-            return revealed + (hidden + 1 - p) * (-n * arb(others)).exp()
-        return revealed + hidden * larger(1 - arb(others)) ** (n - 1)
+            return revealed + (hidden + 1 - p) * (n * (free - 1)).exp()
+        return revealed + hidden * free ** (n - 1)
 
     def told(self) -> list[str]:
         """Return what has been read, in words."""

@@ -140,8 +140,8 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
         law = (
             owner.triple((x0, x1), weights) if weights else triples.itself(owner, (x0, x1), "a point below")
         ).sampled(setting.rate)
-        law = law if setting.participation is None else setting.participation.triple(check, law, order)
-        alike = not _is_removal(setting) and owner.is_symmetric((x0, x1), [x for x, _ in others])
+        law = setting.who.triple(check, law, order)
+        alike = not setting.who.removal and owner.is_symmetric((x0, x1), [x for x, _ in others])
         _require(len(orders) == 2 or alike, "the other order is missing")
     return hull_below(_known(check, setting, curve, orders[0], orders[-1], law))
 
@@ -172,7 +172,7 @@ def _known(
 
 def _largest_ratio(setting: Setting, law: Any) -> Number:
     """Return the largest ratio of two probabilities, of all pairs that are compared or of one data set."""
-    if _is_removal(setting):
+    if setting.who.removal:
         return INFINITY
     if law is None:
         found = [INFINITY if g.mechanism.rounded > 0 else g.mechanism.ratio(True) for g in setting.groups if g.victim]
@@ -182,10 +182,6 @@ def _largest_ratio(setting: Setting, law: Any) -> Number:
     if any((a == 0) != (b == 0) for a, b in rows):
         return INFINITY
     return reduce(larger, (r for a, b in rows if a != 0 for r in (a / b, b / a)), fmpq(1))
-
-
-def _is_removal(setting: Setting) -> bool:
-    return setting.participation is not None and setting.participation.removal
 
 
 # --- curves through points, and the sum of the losses -----------------------------------------------------------------

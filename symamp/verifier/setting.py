@@ -64,14 +64,15 @@ class Setting:
         )
         restricted = any(isinstance(g.mechanism, Table) and not g.mechanism.all_compared for g in self.groups)
         require(self.rate == 1 or not restricted, f"{what}: sampling of inputs that are not all compared", "invalid")
-        self.participation = None if taking is None else Participation.of(check, taking, f"{what}.participation")
-        if self.participation is not None:
+        self.who, self.everyone = Participation.where(self.kept), taking is None and self.kept == 1
+        if taking is not None:
+            self.who = Participation.of(check, taking, f"{what}.participation")
             one = self.kept == 1 and self.shuffled == MESSAGES and not self.is_given
             one = one and self.rate == 1 and all(g.mechanism.rounded == 0 for g in self.groups)
             require(one, f"{what}: who takes part is about rounds of messages that are not sampled", "invalid")
-            alike = len(self.groups) == 1 or self.participation.is_of_all(self.n)
+            alike = len(self.groups) == 1 or self.who.is_of_all(self.n)
             require(alike, f"{what}: numbers of users who differ, of whom it is not said who they are", "invalid")
-            good = not (self.participation.removal and restricted)
+            good = not (self.who.removal and restricted)
             require(good, f"{what}: a removal, and inputs that are not all compared", "invalid")
         self.coordinates: int | None = data.get("coordinates")
         self.reports = int(data.get("reports", 1))
@@ -79,13 +80,13 @@ class Setting:
         if "reports" in data:
             one = alone and self.rate == 1 and self.count == 1 and self.shuffled == MESSAGES
             # Each report of another user may be lost by itself, but that of nobody for all reports at once.
-            who = self.participation
-            one = one and (who is None or (who.is_plain(self.n) and who.hidden == (who.present, 1) and not who.numbers))
+            who = self.who
+            one = one and who.is_plain(self.n) and who.hidden == (who.present, 1) and not who.numbers
             one = one and not self.is_given and not restricted and self.coordinates is None
             one = one and 1 <= self.reports <= MOST_ROUNDS and self.groups[0].users % self.reports == 0
             require(one, f"{what}: several reports of users who all take part once with one mechanism", "invalid")
         if self.coordinates is not None:
-            one = alone and self.rate == 1 and self.shuffled == MESSAGES and taking is None and not self.is_given
+            one = alone and self.rate == 1 and self.shuffled == MESSAGES and self.everyone and not self.is_given
             one = one and 2 <= self.coordinates <= MOST_USERS and self.groups[0].mechanism.rounded == 0
             require(one, f"{what}: coordinates of users who all take part with one mechanism", "invalid")
         require(alone or (not self.is_given and self.rate == 1), f"{what}: users who differ are not given, nor sampled")
@@ -100,13 +101,6 @@ class Setting:
     def n(self) -> int:
         """The number of users."""
         return sum(g.users for g in self.groups)
-
-    @property
-    def hidden(self) -> tuple[fmpq, fmpq]:
-        """With which probability another user's report hides the victim's, and with which the victim's is hidden."""
-        if self.participation is None:
-            return self.kept, fmpq(1)
-        return self.participation.hidden
 
     def whose(self) -> str:
         """Return for whom the claim holds."""
@@ -144,7 +138,7 @@ class At(NamedTuple):
 
     def only(self, what: str) -> Mechanism:
         """Return the mechanism that all users run, and take part with."""
-        require(self.setting.participation is None, f"{what}: evidence about users who all take part", "invalid")
+        require(self.setting.everyone, f"{what}: evidence about users who all take part", "invalid")
         return self.common(what)
 
     def common(self, what: str) -> Mechanism:

@@ -28,19 +28,21 @@ def shape(how: Any) -> dict[str, Any]:
     return {"evaluator": str, "plan": TAILS if tails else KERNEL}
 
 
-def evaluated(check: Any, how: dict[str, Any], atoms: list[Any], null: Number, n: int, up: bool, what: str) -> Number:
-    """Return a number whose upper or lower end bounds E[S_+] of n draws, by the evaluator and plan of the evidence."""
+def evaluated(check: Any, how: dict[str, Any], groups: list[Group], up: bool, what: str) -> Number:
+    """Return a number whose upper or lower end bounds E[S_+] of all draws, by an evaluator with its plan."""
     name, plan = how["evaluator"], how["plan"]
-    exact = all(isinstance(x, fmpq) and x.q.bit_length() < 999 for x in [null, *(x for a in atoms for x in a)])
-    if not (exact and name == "exact" and n <= 64):
-        atoms, null = [(arb(v), arb(m)) for v, m in atoms], arb(null)
+    numbers = [x for atoms, null, _ in groups for x in (null, *(y for atom in atoms for y in atom))]
+    exact = all(isinstance(x, fmpq) and x.q.bit_length() < 999 for x in numbers)
+    if not (exact and name == "exact" and sum(n for *_, n in groups) <= 64):
+        groups = [([(arb(v), arb(m)) for v, m in atoms], arb(null), n) for atoms, null, n in groups]
     if name == "compact kernel" and plan is not None and "W" in plan:
-        return kernel(check, [(atoms, null, n)], plan, up, what)
-    if name == "binomial tails" and plan is not None and "windows" in plan:
-        return tails(check, atoms, null, n, plan, up, what)
+        return kernel(check, groups, plan, up, what)
+    if name == "binomial tails" and plan is not None and "windows" in plan and len(groups) == 1:
+        return tails(check, groups[0], plan, up, what)
     check.require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
-    seen = null > 0 or (up and arb(null).rad() > 0)  # from below it may be left out
-    return enumerated(check, [(atoms, null if seen else None, n)])
+    # From below the null symbol may be left out.
+    seen = [null > 0 or (up and arb(null).rad() > 0) for _, null, _ in groups]
+    return enumerated(check, [(a, null if s else None, n) for s, (a, null, n) in zip(seen, groups, strict=True)])
 
 
 def enumerated(check: Any, groups: list[Group]) -> Number:
@@ -219,13 +221,13 @@ def _product(numbers: Any) -> Any:
 # --- binomial tails --------------------------------------------------------------------------------------------------
 
 
-def tails(check: Any, atoms: list[Any], null: arb, n: int, plan: dict[str, Any], up: bool, what: str) -> arb:
+def tails(check: Any, group: Group, plan: dict[str, Any], up: bool, what: str) -> arb:
     """Return a ball whose upper or lower end bounds E[S_+]: all values but two are counted within windows.
 
     The two values that are likeliest after tilting by theta are summed in closed form (docs/proofs/binomial_tails.md);
     the others have windows of counts in the order of their tilted masses, none where a window is missing.
     """
-    theta = arb(check.number(plan["theta"]))
+    (atoms, null, n), theta = group, arb(check.number(plan["theta"]))
     check.require(0 < theta < arb("inf"), f"{what}: theta wrong", "invalid")
     law = [(v, m, m * (theta * v).exp()) for v, m in [*atoms, (_ZERO, null)]]
     law.sort(key=lambda atom: -float(atom[2].mid()))

@@ -20,7 +20,7 @@ from flint import acb, acb_mat, arb, fmpq
 from . import steps, sums
 from .certificate import MANY
 from .check import MOST_PRECISION, MOST_WORK, Check, Number, working
-from .claims import between, given, quoted, require_order
+from .claims import Claim, given, quoted
 from .documents import shaped
 from .evidence import triples
 from .refusals import Verdict, require
@@ -49,8 +49,8 @@ _MOST_COUNT, _MOST_TERMS, _BINS, _PLACES = 50_000, 4 * 10**9, 120, 22
 
 def verdict(data: Any) -> Verdict:
     """Return the verdict on a certificate of training that proves its claim; a refusal is raised otherwise."""
-    said = f"the document is version {data.get('version')!a:.20}"
-    require(data.get("version") == VERSION, f"not version {VERSION} of a certificate of training: {said}")
+    told = f"the document is version {data.get('version')!a:.20}"
+    require(data.get("version") == VERSION, f"not version {VERSION} of a certificate of training: {told}")
     replaced = isinstance(data.get("training"), dict) and data["training"].get("neighbours") == REPLACE
     names = (REPLACE,) if replaced else DIRECTIONS
     below_shape = {"direction": str, "evidence": dict} if data.get("below") is not None else type(None)
@@ -59,10 +59,7 @@ def verdict(data: Any) -> Verdict:
         shape |= {"statistic": dict}
         require_statistic(data["statistic"])
     shaped(data, shape, "certificate")
-    claim, is_epsilon, below = data["claim"], data["claim"].get("quantity") == "epsilon", data["below"]
-    key = "delta" if is_epsilon else "eps"
-    shaped(claim, dict.fromkeys(("quantity", "lower", "upper", key), str), "claim")
-    require(claim["quantity"] in ("epsilon", "delta"), "claim: another quantity")
+    claim, below = data["claim"], data["below"]
     require(below is None or below["direction"] in names, "below: another direction")
     for i, point in enumerate(data["points"]):
         shaped(point, _POINT, f"points[{i}]")
@@ -73,18 +70,14 @@ def verdict(data: Any) -> Verdict:
         _require_shape(below["evidence"], "below", {"rounds": _ROUNDS})
     check = Check(MOST_WORK * (MANY if data["points"] else 1))
     training = _Training(check, data)
-    with working(256):
-        lower, upper, at = (check.number(claim[x]) for x in ("lower", "upper", key))
-        require(0 < at < 1 if is_epsilon else 0 <= at < 1000, "claim: a number out of range")
-        require_order(lower, upper, not is_epsilon)
-        require(not is_epsilon or upper < 1000, "claim: a number out of range")
+    said = Claim.of(check, claim, 1000)
+    is_epsilon, trivial = said.is_epsilon, said.lower == 0
+    require(not is_epsilon or said.upper < 1000, "claim: a number out of range")
     for name in names:
         high = training.divergence(name, data["above"][name], claim["upper" if is_epsilon else "eps"], True)
         with working(256):
             proved = high <= check.number(claim["delta" if is_epsilon else "upper"])
             require(proved, f"{name}: the divergence is not proved to be as claimed", "invalid")
-    with working(256):
-        trivial = lower == 0
     if not trivial:
         require(below is not None, "below: nothing is proved", "invalid")
         eps = claim["lower" if is_epsilon else "eps"]
@@ -92,10 +85,14 @@ def verdict(data: Any) -> Verdict:
         with working(256):
             proved = low > check.number(claim["delta"]) if is_epsilon else low >= check.number(claim["lower"])
             require(proved, "below: the divergence is not proved to be as claimed", "invalid")
-    said = f"{claim['quantity']} in {between(lower, upper)}, {key} = {given(claim[key], at)}, {training.told()}"
-    told = [f"{' and '.join(names)}, from above", *([] if trivial else [f"{below['direction']}, from below"])]
+    checked = [f"{' and '.join(names)}, from above", *([] if trivial else [f"{below['direction']}, from below"])]
     theorem = "that this pair of laws is the worst for adaptive gradients of norm at most 1, which is a theorem"
-    return Verdict("valid", said, tuple(told), (theorem, *(f"stated: {quoted(x)}" for x in data["supposed"][:32])))
+    return Verdict(
+        "valid",
+        ", ".join((*said.told(claim), training.told())),
+        tuple(checked),
+        (theorem, *(f"stated: {quoted(x)}" for x in data["supposed"][:32])),
+    )
 
 
 def _require_shape(how: Any, what: str, further: dict[str, Any] | None = None) -> None:

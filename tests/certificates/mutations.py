@@ -15,24 +15,10 @@ from tests.certificates.honest import Data, aimed, some_certificate
 F = Fraction
 
 _TEXTS = {"format", "name", "inputs", "supposed"}
-_NAMES = [
-    "enumeration",
-    "exact",
-    "compact kernel",
-    "binomial tails",
-    "one user",
-    "limit",
-    "visible",
-    "mean over counts",
-]
-_KINDS = list(KINDS)
 _WORDS = [
-    _NAMES,
-    _KINDS,
-    ["messages", "data"],
-    ["all", "convex order", "blanket"],
-    ["table", "orbits", "triples", "budget"],
-]
+    ["enumeration", "exact", "compact kernel", "binomial tails", "one user", "limit", "visible", "mean over counts"],
+    list(KINDS), ["messages", "data"], ["all", "convex order", "blanket"], ["table", "orbits", "triples", "budget"],
+]  # fmt: skip
 Path = tuple[Any, ...]
 
 

@@ -117,4 +117,4 @@ def _low(at: At, data: dict[str, Any], t: Number, minus: Number, p: Number, what
     null, alone = null + 1 - 2 * p - third, p * (t - 1 + minus)
     if data["evaluator"] == ONE_USER:
         return alone
-    return lesser(sums.evaluated(at.check, data, atoms, null, at.n, True, what) / at.n, alone)
+    return lesser(sums.evaluated(at.check, data, [(atoms, null, at.n)], True, what) / at.n, alone)

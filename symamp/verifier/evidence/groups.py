@@ -13,7 +13,7 @@ from math import prod
 from operator import mul
 from typing import Any, NamedTuple
 
-from flint import acb, arb, arb_poly, fmpq
+from flint import acb, arb, arb_poly
 
 from .. import sums
 from ..check import ZERO, Number, lesser
@@ -115,8 +115,8 @@ def key(at: At, victim: int, pair: Pair, order: int = 0) -> Any:
 
     The law of a report that is removed is no matter.
     """
-    views, taking = [g.mechanism.view(pair) for g in at.setting.groups], at.setting.participation
-    places, worlds = views[victim].places(pair), (1, 1) if taking is None else taking.worlds(order)
+    views, taking = [g.mechanism.view(pair) for g in at.setting.groups], at.setting.who
+    places, worlds = views[victim].places(pair), taking.worlds(order)
     kinds = zip(*(view.kinds() for view in views), strict=True)
     return (
         victim,
@@ -136,13 +136,13 @@ def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     Where the victim may be missing, and for Poisson numbers, it is the divergence of a triple; below, of a Poisson
     number of others who all draw their inputs with the given weights.
     """
-    taking = at.setting.participation
-    if taking is not None and not taking.is_plain(at.n):
+    taking = at.setting.who
+    if not taking.is_plain(at.n):
         weights = None if up else [(x, at.check.number(w)) for x, w in data["others"]]
         return triples.seen(at, taking, _behind(at, data, weights, what), data, up, what)
     triples.require_plain(data, what)
     at.check.require(up, f"{what}: one law of all others, whose numbers are no Poisson numbers", "invalid")
-    check, (kept, shuffled), e = at.check, at.setting.hidden, at.check.number(f"exp({at.eps})")
+    check, (kept, shuffled), e = at.check, at.setting.who.hidden, at.check.number(f"exp({at.eps})")
     views, (i, j), others = _seen(at, data, what)
     victim, kinds = views[data["victim"]], zip(*(view.kinds() for view in views), strict=True)
     alike: dict[Any, list[int]] = {}
@@ -178,9 +178,9 @@ def _behind(at: At, data: dict[str, Any], weights: list[tuple[int, Number]] | No
 
     Of a Poisson number of others the groups are not known: then it is the mean over all users.
     """
-    check, taking = at.check, at.setting.participation
+    check, taking = at.check, at.setting.who
     views, (i, j), others = _seen(at, data, what)
-    poisson = taking is not None and taking.poisson
+    poisson = taking.poisson
     if weights is not None:
         good = poisson and all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == 1
         good = good and len({x for x, _ in weights}) == len(weights) <= 64
@@ -205,8 +205,8 @@ def _behind(at: At, data: dict[str, Any], weights: list[tuple[int, Number]] | No
 
 def alone(at: At, victim: int, pair: Pair, order: int = 0) -> Number:
     """Return the divergence of the victim's own message: nothing that others send makes it worse."""
-    taking = at.setting.participation
-    if taking is not None and not taking.is_plain(at.n):
+    taking = at.setting.who
+    if not taking.is_plain(at.n):
         base = _behind(at, {"victim": victim, "pair": pair}, None, "mechanism")
         return taking.alone(at.check, law(at.check, taking.triple(at.check, base, order), at.eps), at.eps, order)
     view = at.setting.groups[victim].mechanism.view(pair)
@@ -226,23 +226,12 @@ def _mean(check: Any, atoms: list[Any], hidden: list[tuple[Number, int]], what: 
 
 def _sum(check: Any, groups: list[Any], data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper or lower end bounds E[S_+]."""
-    name, plan = data["evaluator"], data["plan"]
     mean = check.total(n * v * m for atoms, _, n in groups for v, m in atoms)
     alone = check.total(n * m * check.larger(v) for atoms, _, n in groups for v, m in atoms)
-    if name == "one user":
-        tops = (reduce(check.larger, [v for v, _ in atoms] + [ZERO] * _has_null(null)) for atoms, null, _ in groups)
-        value = check.larger(check.total(n * top for top, (*_, n) in zip(tops, groups, strict=True))) if up else ZERO
-    elif name == "compact kernel" and plan is not None:
-        balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null), n) for atoms, null, n in groups]
-        value = sums.kernel(check, balls, plan, up, what)
-    else:
-        check.require(name == "enumeration", f"{what}: unknown evaluator {name[:40]!a}")
-        value = sums.enumerated(check, [(atoms, null if _has_null(null) else None, n) for atoms, null, n in groups])
+    if data["evaluator"] == "one user":
+        return alone if up else check.larger(mean)
+    value = sums.evaluated(check, data, groups, up, what)
     return -check.larger(-value, -alone) if up else check.larger(value, mean)
-
-
-def _has_null(null: Number) -> bool:
-    return not (isinstance(null, fmpq) and null == 0)
 
 
 # --- messages shuffled, below ----------------------------------------------------------------------------------------
@@ -341,11 +330,9 @@ class _Slots(NamedTuple):
     @staticmethod
     def of(at: At, data: dict[str, Any], what: str) -> _Slots:
         """Return those of a setting, of one order of the data sets where a report is removed."""
-        taking = at.setting.participation
-        good = ("order" in data) == (taking is not None and taking.removal)
+        taking = at.setting.who
+        good = ("order" in data) == taking.removal
         at.check.require(good, f"{what}: an order of data sets", "invalid")
-        if taking is None:
-            return _Slots(at.setting.kept, ZERO, ZERO, ZERO, (fmpq(1), fmpq(1)))
         at.check.require(not taking.poisson and taking.is_of_all(at.n), f"{what}: other numbers of users", "invalid")
         missing, worlds = taking.honest * (1 - taking.present), taking.worlds(data.get("order", 0))
         return _Slots(taking.hidden[0], missing, taking.unshuffled, taking.leaks, worlds)

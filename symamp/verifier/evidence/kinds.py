@@ -104,8 +104,8 @@ def below(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
 
 def _require_kinds(at: At, pieces: list[dict[str, Any]], what: str) -> None:
     """Refuse evidence that supposes that everyone takes part where not everyone does."""
-    taking, kinds = at.setting.participation, {data["kind"] for data in pieces}
-    known = taking is None or kinds <= {"blanket", "data set"} or kinds <= _CROWD
+    kinds = {data["kind"] for data in pieces}
+    known = at.setting.everyone or at.setting.kept != 1 or kinds <= {"blanket", "data set"} or kinds <= _CROWD
     at.check.require(known, f"{what}: evidence about users who all take part", "invalid")
 
 
@@ -151,9 +151,8 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
     check, setting, result = at.check, at.setting, ZERO
     if len(setting.groups) > 1 or setting.kept != 1 or any(data["kind"] in _CROWD for data in pieces):
         check.require(setting.shuffled == "messages", f"{what}: nothing covers the positions", "invalid")
-        orders = range(1 if setting.participation is None else setting.participation.orders)
         for v in setting.victims:
-            for pair, order in product(setting.groups[v].mechanism.pairs, orders):
+            for pair, order in product(setting.groups[v].mechanism.pairs, range(setting.who.orders)):
                 if groups.key(at, v, pair, order) not in covered:
                     alone = groups.alone(at, v, pair, order)
                     result = worse(result, _alone(at, alone, f"{what}: victim {v}, pair {pair}"))
@@ -163,8 +162,8 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
     def is_covered(pair: Pair, order: int = 0) -> bool:
         return any((kind, mechanism.key(pair, kind == "laws"), order) in covered for kind in kinds)
 
-    taking = setting.participation
-    if taking is not None:
+    taking = setting.who
+    if not setting.everyone:
         for pair, order in product(mechanism.pairs, range(taking.orders)):
             if not is_covered(pair, order):
                 triple = taking.triple(check, taking.base(mechanism, pair), order)

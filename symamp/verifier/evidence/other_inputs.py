@@ -61,7 +61,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
         balls = [([(arb(v), arb(m)) for v, m in x.atoms], arb(x.null)) for x in found]
         return all_data_sets.bound(check, balls, ones, at.n, data["plan"], what)
     atoms, null, singular = _dominating(check, found, data["dominating"], what)
-    return sums.evaluated(check, data, atoms, null, at.n, True, what) / at.n + singular
+    return sums.evaluated(check, data, [(atoms, null, at.n)], True, what) / at.n + singular
 
 
 def _dominating(check: Any, found: list[Law], data: dict[str, Any], what: str) -> tuple[list[Any], fmpq, Number]:

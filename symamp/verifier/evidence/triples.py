@@ -13,7 +13,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from .. import sums
-from ..check import ZERO, Check, Number, larger
+from ..check import Check, Number, larger
 from ..documents import shaped
 from ..mechanisms import Mechanism, Pair, Triple, Triples, law
 from ..participation import Participation
@@ -36,11 +36,8 @@ def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
 
 def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of a pair, whatever the other users hold."""
-    mechanism, pair, taking = at.common(what), (data["pair"][0], data["pair"][1]), at.setting.participation
-    if taking is None:
-        require_plain(data, what)
-        return _of_triple(at, mechanism.blanket(pair), data, up, what)
-    return seen(at, taking, taking.base(mechanism, pair), data, up, what)
+    base = at.setting.who.base(at.common(what), (data["pair"][0], data["pair"][1]))
+    return seen(at, at.setting.who, base, data, up, what)
 
 
 def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
@@ -56,13 +53,7 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     check.require(good, f"{what}: weights are not those of a mean", "invalid")
     check.require(weights or at.rate == 1, f"{what}: who is not drawn leaves the law of an input", "invalid")
     found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
-    if at.setting.participation is not None:
-        return seen(at, at.setting.participation, found, data, up, what)
-    require_plain(data, what)
-    if at.eps == "inf":
-        check.require(not up and data["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit, below")
-        return _limit(at, found)
-    return _of_triple(at, found, data, up, what)
+    return seen(at, at.setting.who, found, data, up, what)
 
 
 def itself(owner: Mechanism, pair: Pair, what: str) -> Triple:
@@ -95,7 +86,7 @@ def seen(at: At, taking: Participation, base: Triple, data: dict[str, Any], up: 
         elif taking.poisson:
             values.append(_of_poisson(at, taking, triple, how, order, up, what))
         else:
-            values.append(_of_triple(at, triple, how, up, what, m))
+            values.append(divergence(check, triple, at.eps, m, how, up, what))
     return check.total(w * x for (w, _), x in zip(numbers, values, strict=True))
 
 
@@ -116,10 +107,6 @@ def _of_poisson(
     return larger(value, check.total(m * v for v, m in found.atoms) + shift + found.visible)
 
 
-def _of_triple(at: At, triple: Triple, how: dict[str, Any], up: bool, what: str, users: int | None = None) -> Number:
-    return divergence(at.check, triple, at.eps, at.n if users is None else users, how, up, what)
-
-
 def divergence(check: Check, triple: Triple, eps: str, n: int, how: dict[str, Any], up: bool, what: str) -> Number:
     """Return what bounds the divergence of a triple, by the evaluator and plan of the evidence."""
     found = law(check, triple, eps)
@@ -128,15 +115,7 @@ def divergence(check: Check, triple: Triple, eps: str, n: int, how: dict[str, An
         return one
     if how["evaluator"] == VISIBLE:
         return one if up else found.visible
-    value = sums.evaluated(check, how, found.atoms, found.null, n, up, what) / n + found.visible
+    value = sums.evaluated(check, how, [(found.atoms, found.null, n)], up, what) / n + found.visible
     if up:
         return -larger(-value, -one)
     return larger(value, check.total(m * v for v, m in found.atoms) + found.visible)  # Jensen
-
-
-def _limit(at: At, triple: Triple) -> Number:
-    """Return the mass that P0 has where P1 has none."""
-    rows, total = triple.components, at.check.total
-    alone = [(c.mass * c.ratio0, c.mass) for c in rows if c.ratio1 == 0]
-    hidden = total(x for x, _ in alone) * arb(total(m for _, m in alone)) ** (at.n - 1) if alone else ZERO
-    return hidden + total(a for _, a, b in triple.singular if b == 0)
