@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from fractions import Fraction
-from typing import NamedTuple, Never
+from typing import NamedTuple
 
 import sympy as sp
 
@@ -13,62 +12,39 @@ from symamp.decompositions.blanket import densities, derived, infimum, supremum
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.errors import Problem, UndecidedOrderError, VerificationError
+from symamp.errors import ExpressionError, Problem, UndecidedOrderError, VerificationError
 from symamp.formulas.arrangement import arranged
 from symamp.formulas.normal_form import normal, quotient
 from symamp.formulas.order import largest, maximum, sign
 from symamp.formulas.parameter import Parameter, admissible_points
-from symamp.numbers.reading import Formula, difference, from_sympy
+from symamp.numbers.reading import difference
 
 # -------- Formulas that users get, compared in balls with what they were derived from: no rewriting by SymPy is trusted
 
 _CHECK_POINTS = 3  # admissible values of the parameters at which formulas are compared
 
 
-class _NoValueError(Exception):
-    """A part, such as a maximum, that has no value in balls."""
-
-
-def log(part: Formula) -> Formula:
-    """Return the logarithm of a formula, as it is written."""
-    return Formula("log", (part,))
-
-
-def inverse_root(part: Formula) -> Formula:
-    """Return one over the root of a formula, as it is written."""
-    return Formula("**", (part, Formula("number", number=Fraction(-1, 2))))
-
-
-def compared(
-    found: sp.Expr, derived: sp.Expr, parameters: Sequence[Parameter], function: Callable[[Formula], Formula]
-) -> sp.Expr:
-    """Return ``found`` if its balls agree with those of a function of what was derived, at admissible points.
+def compared(found: sp.Expr, written: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
+    """Return ``found`` if its balls agree with those of what was derived, at admissible points.
 
     Formulas with a part that has no value in balls, such as a maximum that is left open, are returned as they are.
     Raises VerificationError if the balls are apart.
 
     >>> x = Parameter("x", lower=sp.Integer(1))
-    >>> compared(2 * sp.log(x.symbol), x.symbol**2, [x], log)
-    2*log(x)
-    >>> compared(sp.log(x.symbol), x.symbol**2, [x], log)
+    >>> compared(sp.log(x.symbol), sp.log(x.symbol**2, evaluate=False), [x])
     Traceback (most recent call last):
     ...
-    symamp.errors.VerificationError: formula: log(x) differs from log of x**2: another ...; please report this
+    symamp.errors.VerificationError: formula: log(x) differs from log(x**2): another ...; please report this
     """
-    try:
-        read, written = (from_sympy(e, _refuse) for e in (found, derived))
-    except (_NoValueError, RecursionError):
-        return found
     points = admissible_points(parameters, _CHECK_POINTS) if parameters else [{}]
-    wrong = difference(function(written), read, points, least=0)
+    try:
+        wrong = difference(written, found, points, least=0)
+    except (ExpressionError, RecursionError):
+        return found
     if wrong:
-        differs = Problem(f"{found} differs from {function.__name__} of {derived}: {wrong}")
+        differs = Problem(f"{found} differs from {written}: {wrong}")
         raise VerificationError("formula", differs, "please report this")
     return found
-
-
-def _refuse(part: sp.Basic) -> Never:
-    raise _NoValueError(part)
 
 
 # --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
@@ -133,7 +109,8 @@ def local_epsilon(mechanism: LocalRandomizer) -> sp.Expr:
         return sp.oo
     plain = ratio.has(sp.Max) or (ratio.is_Rational and ratio.p.bit_length() > _LONG_FRACTION)
     budget = sp.log(ratio) if plain else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
-    return compared(arranged(budget, mechanism.parameters), ratio, mechanism.parameters, log)
+    written = sp.log(ratio, evaluate=False)
+    return compared(arranged(budget, mechanism.parameters), written, mechanism.parameters)
 
 
 # ---------------------------------- The variation-ratio parameters (p, beta, q) of a mechanism (Wang 2023), as formulas
@@ -220,8 +197,9 @@ def _inverse_root(value: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
         pairs = int(exponent / 2)  # towards 0: x**(-1/2) stays below the root
         inside *= base ** (2 * pairs - exponent)
         outside *= _absolute(base, parameters) ** -pairs
-    written = (outside * sp.sqrt(x) for x in (inside, arranged(inside, tuple(parameters))))
-    return compared(min(written, key=lambda e: len(str(e))), value, parameters, inverse_root)
+    found = (outside * sp.sqrt(x) for x in (inside, arranged(inside, tuple(parameters))))
+    written = sp.Pow(value, sp.Rational(-1, 2), evaluate=False)
+    return compared(min(found, key=lambda e: len(str(e))), written, parameters)
 
 
 def _absolute(base: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Never
 
 import numpy as np
 import sympy as sp
@@ -25,7 +24,7 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter, admissible_points
-from symamp.numbers.reading import Formula, Point, balls, from_sympy
+from symamp.numbers.reading import Point, balls
 from symamp.numbers.surroundings import at_precision
 
 _CHECK_BITS = 160  # at which a decomposition is compared with what is described
@@ -101,18 +100,9 @@ def _sums(rows: Iterator[Row]) -> tuple[arb, arb, arb, arb]:
 
 
 @lru_cache(maxsize=65536)
-def _tree(expr: sp.Expr) -> Formula:
-    return from_sympy(expr, _unknown)
-
-
-@lru_cache(maxsize=65536)
 def _value(expr: sp.Expr, point: tuple[tuple[str, object], ...]) -> arb:
     known: Point = dict(point)  # type: ignore[arg-type]
-    return balls(_tree(expr), known, _CHECK_BITS)
-
-
-def _unknown(part: sp.Basic) -> Never:
-    raise ExpressionError("formula", part, "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial")
+    return balls(expr, known, _CHECK_BITS)
 
 
 # ------------------------------- Proof that a description is a local randomizer: rows sum to 1 and no entry is negative

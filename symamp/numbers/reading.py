@@ -1,7 +1,11 @@
 """User input as exact numbers and formulas: nothing is executed, sizes are limited, SymPy's result is checked.
 
 In the order of the way in: the arguments of a question, one number, text, SymPy objects, what SymPy builds of them,
-the check of sizes, where a formula is undefined, our own tree, and its values in balls.
+the check of sizes, where a formula is undefined, and values in balls.
+
+A formula *as it is written* is a SymPy expression made with ``evaluate=False``: a tree in which SymPy has rewritten
+nothing. Sizes are checked on it (``checked``), it is valued in balls (``node_values``), and only then built with
+evaluation (``evaluated``), whose rewriting is checked against those values.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from keyword import iskeyword
 from numbers import Integral
-from typing import NamedTuple, Never, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Never, TypeAlias, TypeVar
 
 import flint
 import numpy as np
@@ -77,7 +81,7 @@ _GRAMMAR = "numbers, declared symbols, + - * / **, parentheses, exp, log, sqrt, 
 _NESTING = f"at most {TEXT.depth} levels of nesting"
 
 Point: TypeAlias = Mapping[str, Fraction]
-Refuse: TypeAlias = "Callable[[Formula, str], Never]"
+Refuse: TypeAlias = Callable[[sp.Expr, str], Never]
 
 _Item = TypeVar("_Item")
 Real: TypeAlias = "int | float | str | Fraction | Decimal | sp.Expr"
@@ -327,12 +331,12 @@ def described(value: object) -> str:
 
 # ----------------------------- Expressions from text: nothing is executed, and nothing can make SymPy compute for hours
 
-# Text is split into tokens of a fixed alphabet, parsed by ``ast``, and read into a ``Formula`` from a whitelist of
-# nodes; sizes are checked before SymPy builds anything, and what it built is compared with the text in balls.
+# Text is split into tokens of a fixed alphabet, parsed by ``ast``, and read node by node from a whitelist; sizes are
+# checked before SymPy evaluates anything, and what it made of the text is compared with the text in balls.
 
 # A number must not touch a letter: Python reads 1if 2else 3 with a warning, and 0x10, 1_000 and 1j as numbers.
 _TOKEN = re.compile(rf"\s+|{_NUMBER}(?![\w.])|[A-Za-z_]\w*|\*\*|[-+*/(),]", re.ASCII)
-_FUNCTION_ARGUMENTS = {"exp": 1, "log": 1, "sqrt": 1, "binomial": 2}
+_FUNCTIONS: dict[str, Any] = {"exp": sp.exp, "log": sp.log, "binomial": binomial, "sqrt": sp.Pow}
 
 
 def parse_expression(
@@ -379,7 +383,7 @@ class _Reader:
 
     def __init__(self, text: str, symbols: Mapping[str, sp.Symbol], argument: str) -> None:
         self.text, self.symbols, self.argument = text, symbols, argument
-        self.places: dict[int, ast.expr] = {}
+        self.places: dict[sp.Expr, ast.expr] = {}
 
     def expression(self, points: Sequence[Point], probes: Sequence[Point]) -> sp.Expr:
         try:
@@ -398,8 +402,8 @@ class _Reader:
         got = self.text if place is None or place == self.text else f"{place[:80]} in {self.text}"
         raise ExpressionError(self.argument, shown(got), accepted) from None
 
-    def refused(self, formula: Formula, accepted: str) -> Never:
-        self.refuse(self.places.get(id(formula)), accepted)
+    def refused(self, formula: sp.Expr, accepted: str) -> Never:
+        self.refuse(self.places.get(formula), accepted)
 
     def tokens(self) -> None:
         """Refuse all text that is not made of our tokens, before Python's parser sees it."""
@@ -417,14 +421,14 @@ class _Reader:
         if not 0 < count <= MOST_TOKENS:
             self.refuse(None, f"1 to {MOST_TOKENS} numbers, names and signs")
 
-    def formula(self, node: ast.expr, depth: int) -> Formula:
+    def formula(self, node: ast.expr, depth: int) -> sp.Expr:
         if depth > TEXT.depth:
             self.refuse(node, _NESTING)
         found = self.read(node, depth + 1)
-        self.places.setdefault(id(found), node)
+        self.places.setdefault(found, node)
         return found
 
-    def read(self, node: ast.expr, below: int) -> Formula:
+    def read(self, node: ast.expr, below: int) -> sp.Expr:
         match node:
             case ast.Constant():
                 return self.literal(node)
@@ -436,32 +440,32 @@ class _Reader:
                         f'sa.Parameter("{name}")'
                     )
                     self.refuse(node, declared if known else "a number: no name is declared here")
-                return Formula("symbol", name=name)
+                return self.symbols[name]
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.formula(operand, below)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return Formula("*", (MINUS_ONE, self.formula(operand, below)))
+                return _written(sp.Mul, sp.S.NegativeOne, self.formula(operand, below))
             case ast.BinOp(op=ast.Add() | ast.Sub()):
                 chain = [(self.formula(part, below), minus) for part, minus in _chain(node, ast.Add, ast.Sub)]
-                return Formula("+", tuple(Formula("*", (MINUS_ONE, f)) if minus else f for f, minus in chain))
+                return _written(sp.Add, *(_written(sp.Mul, sp.S.NegativeOne, f) if minus else f for f, minus in chain))
             case ast.BinOp(op=ast.Mult() | ast.Div()):
                 factors = [(part, self.formula(part, below), div) for part, div in _chain(node, ast.Mult, ast.Div)]
-                return Formula("*", tuple(self.inverse(f, part) if div else f for part, f, div in factors))
+                return _written(sp.Mul, *(self.inverse(f, part) if div else f for part, f, div in factors))
             case ast.BinOp(op=ast.Pow(), left=left, right=right):
-                return Formula("**", (self.formula(left, below), self.formula(right, below)))
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTION_ARGUMENTS:
-                parts = tuple(self.formula(part, below) for part in arguments)
-                if len(parts) != _FUNCTION_ARGUMENTS[name]:
+                return _written(sp.Pow, self.formula(left, below), self.formula(right, below))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
+                parts = [self.formula(part, below) for part in arguments]
+                if len(parts) != 1 + (name == "binomial"):
                     self.refuse(node, "binomial(n, k) with two arguments, exp, log and sqrt with one")
-                return Formula("**", (*parts, HALF)) if name == "sqrt" else Formula(name, parts)
+                return _written(_FUNCTIONS[name], *parts, *((sp.S.Half,) if name == "sqrt" else ()))
         self.refuse(node, _GRAMMAR)
 
-    def inverse(self, formula: Formula, part: ast.expr) -> Formula:
-        found = Formula("**", (formula, MINUS_ONE))
-        self.places[id(found)] = part
+    def inverse(self, formula: sp.Expr, part: ast.expr) -> sp.Expr:
+        found = _written(sp.Pow, formula, sp.S.NegativeOne)
+        self.places[found] = part
         return found
 
-    def literal(self, node: ast.Constant) -> Formula:
+    def literal(self, node: ast.Constant) -> sp.Expr:
         text = self.text[node.col_offset : node.end_col_offset]
         if not re.fullmatch(_NUMBER, text, re.ASCII):  # True, None
             self.refuse(node, _GRAMMAR)
@@ -469,7 +473,11 @@ class _Reader:
         if number is None:
             limits = f"at most {MOST_DIGITS} digits and decimal exponents of at most {_FORMULA_EXPONENT}"
             self.refuse(node, f"numbers with {limits}")
-        return Formula("number", number=Fraction(number))
+        return rational_of(number)
+
+
+def _written(make: Any, *parts: sp.Expr) -> sp.Expr:
+    return make(*parts, evaluate=False)
 
 
 def _chain(node: ast.expr, plain: type[ast.operator], marked: type[ast.operator]) -> list[tuple[ast.expr, bool]]:
@@ -507,19 +515,33 @@ def read_formula(
     ...
     symamp.errors.ExpressionError: entry: got x**1000000000, expected exponents of at most 10000 in size, ...
     """
-    places: dict[int, sp.Basic] = {}
 
-    def refuse(part: Formula, accepted: str) -> Never:
-        raise ExpressionError(argument, places.get(id(part), expr), accepted)
-
-    def unknown(part: sp.Basic) -> Never:
-        raise ExpressionError(argument, part, _PARTS)
+    def refuse(part: sp.Expr, accepted: str) -> Never:
+        raise ExpressionError(argument, part, accepted)
 
     try:
-        formula = from_sympy(expr, unknown, OBJECT.depth, places, floats)
-        return built(formula, {old.name: new for old, new in swap.items()}, OBJECT, refuse, points, probes)
+        if floats:
+            expr = rewritten(expr, lambda x: rational_of(n) if x.is_Float and (n := binary(x._mpf_)) is not None else x)
+        return built(expr, {old.name: new for old, new in swap.items()}, OBJECT, refuse, points, probes)
     except RecursionError:
         raise ExpressionError(argument, expr, f"at most {OBJECT.depth} levels of nesting") from None
+
+
+def rewritten(expr: sp.Expr, leaf: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
+    """Return the expression with other numbers and symbols, in which SymPy evaluates nothing.
+
+    >>> rewritten(sp.Symbol("x") + 1, lambda part: sp.Integer(2))
+    2 + 2
+    """
+    done: dict[sp.Expr, sp.Expr] = {}
+
+    def made(part: sp.Expr) -> sp.Expr:
+        if part not in done:
+            parts = [made(a) for a in part.args]
+            done[part] = _written(part.func, *parts) if parts else leaf(part)
+        return done[part]
+
+    return made(expr)
 
 
 def check_formula(expr: sp.Expr, argument: str) -> None:
@@ -541,7 +563,7 @@ def sign_of_constant(expr: sp.Expr) -> int:
     """
     if expr.is_Rational:
         return int(expr.p > 0) - int(expr.p < 0)
-    return sign_of(from_sympy(expr, _refuse_part), True) or 0
+    return sign_of(expr, True) or 0
 
 
 def constant_value(expr: sp.Expr, point: Point) -> tuple[Fraction, Fraction]:
@@ -551,25 +573,18 @@ def constant_value(expr: sp.Expr, point: Point) -> tuple[Fraction, Fraction]:
     >>> low <= Fraction(2, 3) <= high
     True
     """
-    formula = from_sympy(expr, _refuse_part)
-    if formula.kind == "number":
-        return formula.number, formula.number
-    if formula.kind == "symbol":
-        return point[formula.name], point[formula.name]
-    ball = balls(formula, point, 128)
+    if expr.is_Rational or expr.is_Symbol:
+        exact = fraction_of(expr) if expr.is_Rational else point[expr.name]
+        return exact, exact
+    ball = balls(expr, point, 128)
     if not ball.is_finite():
         raise ExpressionError("bound", expr, "an expression with a real value")
     # Outward to short fractions: points are strictly admissible, and computing with them is fast.
     low, high = (int(end.floor().unique_fmpz()) for end in ((ball * 2**40).lower(), (ball * 2**40).upper()))
     nearest = (ball * 720720).mid().floor().unique_fmpz()
-    exact = Fraction(int(nearest), 720720) if nearest is not None else None
-    if exact is not None and ball.contains(fmpq_of(exact)):
+    if nearest is not None and ball.contains(fmpq_of(exact := Fraction(int(nearest), 720720))):
         return exact, exact
     return Fraction(low, 2**40), Fraction(high + 1, 2**40)
-
-
-def _refuse_part(part: sp.Basic) -> Never:
-    raise ExpressionError("formula", part, _PARTS)
 
 
 # -------- Formulas that enter: checked once, built in SymPy, and what SymPy made of them compared with what was written
@@ -579,7 +594,7 @@ def _refuse_part(part: sp.Basic) -> Never:
 
 
 def built(
-    formula: Formula,
+    formula: sp.Expr,
     symbols: Mapping[str, sp.Symbol],
     limits: Limits,
     refuse: Refuse,
@@ -591,42 +606,76 @@ def built(
     ``points`` are admissible values of the symbols; generic ones are taken if there are none. ``probes`` are some at
     which the formula must be real and finite.
     """
-    folded = checked(formula, limits, frozenset(name for name, s in symbols.items() if s.is_integer), refuse)
-
-    partial = undefined_part(formula, probes, {name for name, s in symbols.items() if s.is_integer})
+    integers = frozenset(name for name, s in symbols.items() if s.is_integer)
+    folded = checked(formula, limits, integers, refuse)
+    partial = undefined_part(formula, probes, integers)
     if partial is not None:
         refuse(*partial)
 
-    def check(part: Formula, expr: sp.Expr) -> None:
+    def real(part: sp.Expr, value: Callable[[], _Item]) -> _Item:
+        try:
+            return value()
+        except ExpressionError:
+            refuse(part, "an expression with real values")
+
+    def check(part: sp.Expr, expr: sp.Expr) -> None:
         if expr.is_Rational:
             if not fits(expr):
                 refuse(part, "numbers below 2**5000 in size")
-        elif not expr.free_symbols and not is_settled(from_sympy(expr, refusing(part))):
-            limits = f"between 2**-{MAGNITUDE} and 2**{MAGNITUDE} in size"
-            refuse(part, f"constants that are real, {limits}, and that can be told from 0")
+        elif not (expr.free_symbols or real(part, lambda: is_settled(expr))):
+            sizes = f"between 2**-{MAGNITUDE} and 2**{MAGNITUDE} in size"
+            refuse(part, f"constants that are real, {sizes}, and that can be told from 0")
 
-    def refusing(part: Formula) -> Callable[[sp.Basic], Never]:
-        return lambda _: refuse(part, "an expression with real values")
-
-    expr = to_sympy(formula, symbols, folded, check)
-    if id(formula) not in folded and formula.kind != "symbol":
-        _compare(formula, from_sympy(expr, refusing(formula)), symbols, points, refuse)
+    expr = evaluated(formula, symbols, folded, check)
+    if formula not in folded and not formula.is_Symbol:
+        wrong = real(formula, lambda: _difference(formula, expr, symbols, points))
+        if wrong:
+            refuse(formula, f"an expression with real values that SymPy reads as it is written ({wrong})")
     return expr
 
 
-def _compare(
-    written: Formula, read: Formula, symbols: Mapping[str, sp.Symbol], points: Sequence[Point], refuse: Refuse
-) -> None:
+def evaluated(
+    formula: sp.Expr,
+    symbols: Mapping[str, sp.Symbol],
+    folded: Mapping[sp.Expr, Fraction],
+    check: Callable[[sp.Expr, sp.Expr], None],
+) -> sp.Expr:
+    """Return what SymPy makes of the formula, from below; ``check`` sees each part with what was made of it.
+
+    ``folded`` holds the values of rational parts, which are not left to SymPy.
+    """
+    done: dict[sp.Expr, sp.Expr] = {}
+
+    def made(f: sp.Expr) -> sp.Expr:
+        expr = done.get(f)
+        if expr is None:
+            if f.is_Symbol:
+                expr = symbols[f.name]
+            elif f in folded:
+                expr = rational_of(folded[f])
+            else:
+                expr = EVALUATED.get(f.func, f.func)(*map(made, f.args)) if f.args else f
+            done[f] = expr
+            check(f, expr)
+        return expr
+
+    return made(formula)
+
+
+EVALUATED: dict[Any, Any] = {sp.binomial: binomial, power: sp.Pow}
+"""What some parts become; all others stay what they are."""
+
+
+def _difference(
+    written: sp.Expr, read: sp.Expr, symbols: Mapping[str, sp.Symbol], points: Sequence[Point]
+) -> str | None:
     if points:
-        wrong = difference(written, read, points)
-    else:
-        names = {f.name for f in _parts(written) if f.kind == "symbol"}
-        kinds = tuple((name, bool(symbols[name].is_integer)) for name in sorted(names))
-        wrong = difference(written, read, generic_points(kinds) if kinds else [{}])
-        if wrong and wrong.startswith("no value") and kinds:
-            wrong = difference(written, read, _scattered(kinds))
-    if wrong:
-        refuse(written, f"an expression with real values that SymPy reads as it is written ({wrong})")
+        return difference(written, read, points)
+    kinds = tuple((name, bool(symbols[name].is_integer)) for name in sorted(_names(written)))
+    wrong = difference(written, read, generic_points(kinds) if kinds else [{}])
+    if wrong and wrong.startswith("no value") and kinds:
+        wrong = difference(written, read, _scattered(kinds))
+    return wrong
 
 
 def _scattered(kinds: tuple[tuple[str, bool], ...]) -> list[dict[str, Fraction]]:
@@ -660,14 +709,14 @@ class _Size(NamedTuple):
     number: Fraction | None = None
 
 
-def checked(formula: Formula, limits: Limits, integers: frozenset[str], refuse: Refuse) -> dict[int, Fraction]:
-    """Return the exact values of the rational parts, by the id of the node; call ``refuse`` for what is beyond limits.
+def checked(formula: sp.Expr, limits: Limits, integers: frozenset[str], refuse: Refuse) -> dict[sp.Expr, Fraction]:
+    """Return the exact values of the rational parts; ``refuse`` other parts than text can have, and what is too large.
 
     ``integers`` are the names of the symbols that stand for integers.
     """
     walk = _Walk(limits, integers, refuse)
     walk.size(formula, 0)
-    return {key: size.number for key, size in walk.known.items() if size.number is not None}
+    return {part: size.number for part, size in walk.known.items() if size.number is not None}
 
 
 class _Walk:
@@ -675,37 +724,40 @@ class _Walk:
 
     def __init__(self, limits: Limits, integers: frozenset[str], refuse: Refuse) -> None:
         self.limits, self.integers, self.refuse = limits, integers, refuse
-        self.known: dict[int, _Size] = {}
+        self.known: dict[sp.Expr, _Size] = {}
         self.nodes = 0
 
-    def size(self, f: Formula, depth: int) -> _Size:
-        found = self.known.get(id(f))
+    def size(self, f: sp.Expr, depth: int) -> _Size:
+        found = self.known.get(f)
         if found is None:
             self.nodes += 1
             if depth > self.limits.depth or self.nodes > self.limits.nodes:
                 self.refuse(f, f"at most {self.limits.depth} levels of nesting and {self.limits.nodes} parts")
-            found = self.known[id(f)] = self.measured(f, [self.size(part, depth + 1) for part in f.parts])
+            found = self.known[f] = self.measured(f, [self.size(part, depth + 1) for part in f.args])
         return found
 
-    def measured(self, f: Formula, parts: list[_Size]) -> _Size:
-        match f.kind:
+    def measured(self, f: sp.Expr, parts: list[_Size]) -> _Size:
+        match kind := kind_of(f):
             case "number":
-                return self.number(f, f.number)
+                return self.number(f, fraction_of(f))
             case "symbol":
                 return _Size(constant=False, whole=f.name in self.integers)
-            case "**":
+            case "power":
                 return self.power(f, parts[0], parts[1])
-        name = {"+": "sum", "*": "product"}.get(f.kind, f.kind)
-        found: _Size = getattr(self, f"_{name}")(f, parts, self.joined(f, parts))
+            case "e":
+                return self.measured(_written(sp.exp, sp.S.One), [self.number(f, Fraction(1))])
+        if kind not in ("sum", "product", "exp", "log", "abs", "binomial"):
+            self.refuse(f, _PARTS)
+        found: _Size = getattr(self, f"_{kind}")(f, parts, self.joined(f, parts))
         return found
 
-    def number(self, f: Formula, value: Fraction) -> _Size:
+    def number(self, f: sp.Expr, value: Fraction) -> _Size:
         p, q = abs(value.numerator), value.denominator
         if not fits(value) or q.bit_length() > PRINTABLE_BITS:
             self.refuse(f, "numbers below 2**5000 in size, of at most 4000 digits")
         return _Size(p.bit_length() + q.bit_length() - 1, max(p, q), whole=q == 1, number=value)
 
-    def joined(self, f: Formula, parts: list[_Size]) -> _Size:
+    def joined(self, f: sp.Expr, parts: list[_Size]) -> _Size:
         """Return the bounds of a product of the parts, or refuse it."""
         limits = self.limits
         bits, roots = sum(p.bits for p in parts), sum(p.roots for p in parts)
@@ -722,14 +774,14 @@ class _Walk:
             all(p.constant for p in parts),
         )
 
-    def _sum(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+    def _sum(self, f: sp.Expr, parts: list[_Size], all_: _Size) -> _Size:
         numbers = [p.number for p in parts if p.number is not None]
         together = self.number(f, sum(numbers, Fraction(0)))
         if len(numbers) == len(parts):
             return together
         return all_._replace(scale=len(parts) * all_.scale, whole=all(p.whole for p in parts))
 
-    def _product(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+    def _product(self, f: sp.Expr, parts: list[_Size], all_: _Size) -> _Size:
         coefficient = math.prod((p.number for p in parts if p.number is not None), start=Fraction(1))
         rest = [p for p in parts if p.number is None]
         together = self.number(f, coefficient)
@@ -737,7 +789,7 @@ class _Walk:
             return together
         return all_._replace(whole=coefficient.denominator == 1 and all(p.whole for p in rest))
 
-    def power(self, f: Formula, base: _Size, exponent: _Size) -> _Size:
+    def power(self, f: sp.Expr, base: _Size, exponent: _Size) -> _Size:
         limits, e = self.limits, exponent.number
         # SymPy turns exp(sqrt(2)*log(2)) into 2**sqrt(2), so that objects may have such constants.
         fit = exponent.plain or (exponent.constant and limits is OBJECT)
@@ -752,7 +804,7 @@ class _Walk:
         if base.bits * scale > limits.power_bits and e not in (1, -1):
             self.refuse(f, f"powers of at most {limits.power_bits} bits, with small numbers in the exponent")
         whole = exponent.whole
-        sign = None if e is not None and e > 0 and whole else self.sign(f.parts[0], base)
+        sign = None if e is not None and e > 0 and whole else self.sign(f.args[0], base)
         if sign == 0 and not (e is not None and e > 0):
             self.refuse(f, "a denominator other than 0" if e == -1 else "powers of 0 with positive exponents only")
         if sign == -1 and not whole:
@@ -771,12 +823,12 @@ class _Walk:
             constant=base.constant and exponent.constant, whole=base.whole and positive
         )
 
-    def sign(self, f: Formula, size: _Size) -> int | None:
+    def sign(self, f: sp.Expr, size: _Size) -> int | None:
         if size.number is not None:
             return (size.number > 0) - (size.number < 0)
         return sign_of(f, size.constant)
 
-    def _exp(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+    def _exp(self, f: sp.Expr, parts: list[_Size], all_: _Size) -> _Size:
         x = parts[0]
         if x.height == _EXP_HEIGHT:
             self.refuse(f, f"at most {_EXP_HEIGHT} levels of exp within exp")
@@ -788,17 +840,17 @@ class _Walk:
                 self.refuse(f, accepted)
         return all_._replace(bits=bits, roots=roots, height=x.height + 1, plain=False)
 
-    def _log(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+    def _log(self, f: sp.Expr, parts: list[_Size], all_: _Size) -> _Size:
         x = parts[0]
-        if self.sign(f.parts[0], x) in (0, -1):
+        if self.sign(f.args[0], x) in (0, -1):
             self.refuse(f, "logarithms of positive numbers only")
         scale = x.scale if x.height or x.logs else 1
         return all_._replace(scale=scale, height=max(0, x.height - 1), plain=False, logs=True)
 
-    def _abs(self, _: Formula, __: list[_Size], all_: _Size) -> _Size:
+    def _abs(self, _: sp.Expr, __: list[_Size], all_: _Size) -> _Size:
         return all_._replace(plain=False)
 
-    def _binomial(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+    def _binomial(self, f: sp.Expr, parts: list[_Size], all_: _Size) -> _Size:
         for part in parts:
             if not part.whole or (part.number is not None and not 0 <= part.number <= _LARGEST_CHOICE):
                 self.refuse(f, f"binomial of integer parameters and of numbers from 0 to {_LARGEST_CHOICE}")
@@ -813,19 +865,17 @@ class _Walk:
 # SymPy cancels what is undefined, as in sqrt(x)**2/x; so the formula is looked at as it was written.
 
 
-def undefined_part(written: Formula, points: Sequence[Point], integers: Collection[str]) -> tuple[Formula, str] | None:
+def undefined_part(written: sp.Expr, points: Sequence[Point], integers: Collection[str]) -> tuple[sp.Expr, str] | None:
     """Return a part that is proved to have no real value at an admissible point, and why; None if none is found.
 
     What is continuous, must not be 0 and has both signs at points that agree in the ``integers`` has a pole between
     them: ranges are intervals.
 
-    >>> x = Formula("symbol", name="x")
-    >>> undefined_part(Formula("log", (x,)), [{"x": 2}, {"x": -1}], ())[1]
+    >>> undefined_part(sp.log(sp.Symbol("x")), [{"x": 2}, {"x": -1}], ())[1]
     'logarithms of what is positive at all admissible parameters; it is not at x = -1'
     """
-    parts = list(_parts(written))
-    names = {f.name for f in parts if f.kind == "symbol"}
-    partial = [f for f in parts if _is_partial(f)]
+    names = _names(written)
+    partial = [f for f in _parts(written) if _is_partial(f)]
     if not names or not partial:
         return None
     seen = {tuple((name, point[name]) for name in sorted(names)) for point in points if names <= point.keys()}
@@ -840,33 +890,37 @@ def undefined_part(written: Formula, points: Sequence[Point], integers: Collecti
     return None
 
 
-def _parts(formula: Formula) -> Iterator[Formula]:
+def _parts(formula: sp.Expr) -> Iterator[sp.Expr]:
     seen, left = set(), [formula]
     while left:
         f = left.pop()
-        if id(f) not in seen:
-            seen.add(id(f))
+        if f not in seen:
+            seen.add(f)
             yield f
-            left.extend(f.parts)
+            left.extend(f.args)
 
 
-def _is_partial(f: Formula) -> bool:
+def _names(formula: sp.Expr) -> set[str]:
+    return {f.name for f in _parts(formula) if f.is_Symbol}
+
+
+def _is_partial(f: sp.Expr) -> bool:
     """Whether a function is not defined for every number: binomial(n, 2) is a polynomial, binomial(n, k) counts."""
-    if f.kind == "**":
-        exponent = f.parts[1]
-        return exponent.kind != "number" or exponent.number < 0 or exponent.number.denominator > 1
-    return f.kind == "log" or (f.kind == "binomial" and f.parts[1].kind != "number")
+    kind = kind_of(f)
+    if kind == "power":
+        return not (f.args[1].is_Integer and f.args[1] >= 0)
+    return kind == "log" or (kind == "binomial" and not f.args[1].is_Rational)
 
 
-def _at_points(f: Formula, values: dict[int, list[arb]], places: Sequence[Point]) -> str | None:
-    bases = values[id(f.parts[0])]
-    exponents = values[id(f.parts[1])] if f.kind == "**" else bases
+def _at_points(f: sp.Expr, values: dict[sp.Expr, list[arb]], places: Sequence[Point]) -> str | None:
+    bases = values[f.args[0]]
+    kind, exponents = kind_of(f), values[f.args[-1]]
     for point, base, exponent in zip(places, bases, exponents, strict=True):
         at = ", ".join(f"{name} = {value}" for name, value in point.items())
-        if f.kind == "log":
+        if kind == "log":
             if base <= 0:
                 return f"logarithms of what is positive at all admissible parameters; it is not at {at}"
-        elif f.kind == "binomial":
+        elif kind == "binomial":
             if base < 0:
                 return f"binomials of what is not negative at any admissible parameters; it is at {at}"
         elif base < 0 and exponent.is_finite() and not exponent.contains_integer():
@@ -877,178 +931,84 @@ def _at_points(f: Formula, values: dict[int, list[arb]], places: Sequence[Point]
 
 
 def _between(
-    f: Formula, values: dict[int, list[arb]], places: Sequence[Point], integers: Collection[str]
+    f: sp.Expr, values: dict[sp.Expr, list[arb]], places: Sequence[Point], integers: Collection[str]
 ) -> str | None:
-    if f.kind == "binomial" or (f.kind == "**" and not all(exponent < 0 for exponent in values[id(f.parts[1])])):
+    kind = kind_of(f)
+    if kind == "binomial" or (kind == "power" and not all(exponent < 0 for exponent in values[f.args[1]])):
         return None
-    for factor in _factors(f.parts[0]):
+    for factor in _factors(f.args[0]):
         signs: dict[tuple[object, ...], set[bool]] = {}
-        for point, value in zip(places, values[id(factor)], strict=True):
+        for point, value in zip(places, values[factor], strict=True):
             if value > 0 or value < 0:
                 fixed = tuple(v for name, v in point.items() if name in integers)
                 signs.setdefault(fixed, set()).add(bool(value > 0))
         if any(len(found) == 2 for found in signs.values()):
-            what = "logarithms of what is positive" if f.kind == "log" else "denominators that are not 0"
+            what = "logarithms of what is positive" if kind == "log" else "denominators that are not 0"
             return f"{what} at all admissible parameters; a factor changes its sign among them"
     return None
 
 
-def _factors(formula: Formula) -> Iterator[Formula]:
+def _factors(formula: sp.Expr) -> Iterator[sp.Expr]:
     """Yield parts that must not be 0 if the formula must not."""
     yield formula
-    if formula.kind in ("*", "abs"):
-        for part in formula.parts:
+    kind = kind_of(formula)
+    if kind in ("product", "abs"):
+        for part in formula.args:
             yield from _factors(part)
-    elif formula.kind == "**" and formula.parts[1].kind == "number" and formula.parts[1].number > 0:
-        yield from _factors(formula.parts[0])
-
-
-# ----------------- A formula as it was written: our own tree, on which nothing is rewritten, and what SymPy makes of it
-
-# Text and SymPy objects are read into this tree. Sizes are checked on it (``checked``), it is valued in balls
-# (``node_values``), and only then built in SymPy, whose automatic rewriting is checked against those values.
-
-FUNCTIONS = ("exp", "log", "binomial", "abs")
-
-
-class Formula(NamedTuple):
-    """``kind`` is "number", "symbol", "+", "*", "**", one of FUNCTIONS, or "pi", "erf", "erfc", "atan" of densities."""
-
-    kind: str
-    parts: tuple[Formula, ...] = ()
-    number: Fraction = Fraction(0)
-    name: str = ""
-
-
-MINUS_ONE, HALF = Formula("number", number=Fraction(-1)), Formula("number", number=Fraction(1, 2))
-
-Source = Callable[[sp.Basic], None]
-_KINDS: tuple[tuple[type[sp.Basic], str], ...] = (
-    (sp.Add, "+"), (sp.Mul, "*"), (sp.Pow, "**"), (power, "**"), (sp.exp, "exp"), (sp.log, "log"),
-    (sp.binomial, "binomial"), (sp.Abs, "abs"),
-)  # fmt: skip
-_OF_DENSITIES: tuple[tuple[type[sp.Basic], str], ...] = ((sp.erf, "erf"), (sp.erfc, "erfc"), (sp.atan, "atan"))
-
-
-def from_sympy(
-    expr: sp.Basic,
-    unknown: Source,
-    deepest: int = 200,
-    places: dict[int, sp.Basic] | None = None,
-    floats: bool = False,
-    of_density: bool = False,
-) -> Formula:
-    """Return the tree of a SymPy expression; ``unknown`` is called with a part that has no place in it, and raises.
-
-    ``places`` receives the part that each node comes from, by the id of the node. Equal parts are one node. With
-    ``floats`` these count as the fractions they are, with ``of_density`` pi, erf, erfc and atan may occur. Raises
-    RecursionError for more than ``deepest`` levels.
-
-    >>> from_sympy(sp.Rational(1, 3) * sp.Symbol("x"), print).parts[1].name
-    'x'
-    """
-    found: dict[sp.Basic, Formula] = {}
-
-    def read(part: sp.Basic, depth: int) -> Formula:
-        known = found.get(part)
-        if known is None:
-            known = found[part] = made(part, depth)
-            if places is not None:
-                places[id(known)] = part
-        return known
-
-    def made(part: sp.Basic, depth: int) -> Formula:
-        if isinstance(part, sp.Rational):
-            return Formula("number", number=fraction_of(part))
-        if floats and isinstance(part, sp.Float) and (exact := binary(part._mpf_)) is not None:
-            return Formula("number", number=exact)
-        if isinstance(part, sp.Symbol):
-            return Formula("symbol", name=part.name)
-        if part is sp.E:
-            return Formula("exp", (Formula("number", number=Fraction(1)),))
-        if of_density and part is sp.pi:
-            return Formula("pi")
-        if depth > deepest:
-            raise RecursionError
-        kinds = _KINDS + (_OF_DENSITIES if of_density else ())
-        kind = next((k for t, k in kinds if isinstance(part, t)), None)
-        if kind is None or (kind in FUNCTIONS and len(part.args) != 1 + (kind == "binomial")):
-            unknown(part)
-            raise ValueError(part)
-        return Formula(kind, tuple([read(a, depth + 1) for a in part.args]))
-
-    return read(expr, 0)
-
-
-_IN_SYMPY = {"+": "Add", "*": "Mul", "**": "Pow", "abs": "Abs"}
-
-
-def to_sympy(
-    formula: Formula,
-    symbols: Mapping[str, sp.Symbol],
-    folded: Mapping[int, Fraction] | None = None,
-    check: Callable[[Formula, sp.Expr], None] = lambda _, __: None,
-) -> sp.Expr:
-    """Return the SymPy expression, built from below; ``check`` sees each part with what SymPy made of it.
-
-    ``folded`` holds the values of rational parts, by the id of the node: these are not left to SymPy.
-
-    >>> to_sympy(Formula("**", (Formula("symbol", name="x"), HALF)), {"x": sp.Symbol("x")})
-    sqrt(x)
-    """
-    done: dict[int, sp.Expr] = {}
-
-    def built(f: Formula) -> sp.Expr:
-        expr = done.get(id(f))
-        if expr is None:
-            expr = done[id(f)] = made(f)
-            check(f, expr)
-        return expr
-
-    def made(f: Formula) -> sp.Expr:
-        if f.kind == "symbol":
-            return symbols[f.name]
-        number = f.number if f.kind == "number" else (folded or {}).get(id(f))
-        if number is not None:
-            return rational_of(number)
-        make = binomial if f.kind == "binomial" else getattr(sp, _IN_SYMPY.get(f.kind, f.kind))
-        return make(*map(built, f.parts))
-
-    return built(formula)
+    elif kind == "power" and formula.args[1].is_Rational and formula.args[1] > 0:
+        yield from _factors(formula.args[0])
 
 
 # -------------------- Values of formulas in balls, straight from the tree as it was written: SymPy has no part in them
 
 _NAN = arb("nan")
+_KINDS: dict[type, str] = {
+    sp.Add: "sum", sp.Mul: "product", sp.Pow: "power", power: "power", sp.exp: "exp", sp.log: "log", sp.Abs: "abs",
+    sp.binomial: "binomial", binomial: "binomial", sp.erf: "erf", sp.erfc: "erfc", sp.atan: "atan", type(sp.E): "e",
+    type(sp.pi): "pi",
+}  # fmt: skip
 
 
-def balls(formula: Formula, point: Point, precision: int) -> arb:
+def kind_of(part: sp.Basic) -> str:
+    """Return what a part of a formula is; empty for what has no place in one."""
+    if isinstance(part, sp.Rational | sp.Symbol):
+        return "symbol" if part.is_Symbol else "number"
+    kind = _KINDS.get(type(part), "")
+    return "" if kind == "log" and len(part.args) > 1 else kind
+
+
+def balls(formula: sp.Expr, point: Point, precision: int) -> arb:
     """Return a ball around the value at the point, not finite where there is no real value."""
     return _at_all(formula, [point], precision)[0]
 
 
-def _at_all(formula: Formula, points: Sequence[Point], precision: int) -> list[arb]:
+def _at_all(formula: sp.Expr, points: Sequence[Point], precision: int) -> list[arb]:
     with at_precision(precision):
-        return node_values(formula, points)[id(formula)]
+        return node_values(formula, points)[formula]
 
 
-def node_values(formula: Formula, points: Sequence[Point]) -> dict[int, list[arb]]:
-    """Return balls around the values of all parts at the points, by the id of the part, at the ambient precision."""
-    done: dict[int, list[arb]] = {}
+def node_values(formula: sp.Expr, points: Sequence[Point]) -> dict[sp.Expr, list[arb]]:
+    """Return balls around the values of all parts at the points, at the ambient precision.
 
-    def values(f: Formula) -> list[arb]:
-        found = done.get(id(f))
+    Raises ExpressionError for a part that has no place in a formula.
+    """
+    done: dict[sp.Expr, list[arb]] = {}
+
+    def values(f: sp.Expr) -> list[arb]:
+        found = done.get(f)
         if found is None:
-            if f.kind == "number":
-                found = [arb(fmpq_of(f.number))] * len(points)
-            elif f.kind == "pi":
-                found = [arb.pi()] * len(points)
-            elif f.kind == "symbol":
-                numbers = [point[f.name] for point in points]
-                found = [arb(fmpq_of(n)) for n in numbers]
-            else:
-                found = [_ball(f.kind, parts) for parts in zip(*map(values, f.parts), strict=True)]
-            done[id(f)] = found
+            match kind := kind_of(f):
+                case "":
+                    raise ExpressionError("formula", f, f"{_PARTS}, pi, erf, atan")
+                case "number":
+                    found = [arb(fmpq_of(f))] * len(points)
+                case "symbol":
+                    found = [arb(fmpq_of(point[f.name])) for point in points]
+                case "pi" | "e":
+                    found = [arb.pi() if kind == "pi" else arb(1).exp()] * len(points)
+                case _:
+                    found = [_ball(kind, parts) for parts in zip(*map(values, f.args), strict=True)]
+            done[f] = found
         return found
 
     values(formula)
@@ -1057,11 +1017,11 @@ def node_values(formula: Formula, points: Sequence[Point]) -> dict[int, list[arb
 
 def _ball(kind: str, parts: tuple[arb, ...]) -> arb:
     match kind:
-        case "+":
+        case "sum":
             return sum(parts[1:], parts[0])
-        case "*":
+        case "product":
             return math.prod(parts[1:], start=parts[0])
-        case "**":
+        case "power":
             return _power(*parts)
         case "abs":
             return abs(parts[0])
@@ -1100,7 +1060,7 @@ def _choose(top: arb, bottom: arb) -> arb:
     return result
 
 
-def sign_of(formula: Formula, constant: bool) -> int | None:
+def sign_of(formula: sp.Expr, constant: bool) -> int | None:
     """Return the sign of a constant, 0 for what vanishes identically, None where the symbols decide."""
     for ball in _enclosures(formula):
         if constant and (ball > 0 or ball < 0):
@@ -1110,30 +1070,29 @@ def sign_of(formula: Formula, constant: bool) -> int | None:
     return 0
 
 
-def is_settled(constant: Formula) -> bool:
+def is_settled(constant: sp.Expr) -> bool:
     """Return whether the constant is provably real, not 0, and neither huge nor tiny."""
     huge = arb(2) ** MAGNITUDE
     return any(1 / huge < abs(ball) < huge for ball in _enclosures(constant))
 
 
-def _enclosures(formula: Formula) -> Iterator[arb]:
+def _enclosures(formula: sp.Expr) -> Iterator[arb]:
     """Yield balls around the value, first fast, then narrow; symbols get fixed values that no formula expects."""
-    parts = list(_parts(formula))
-    names = {f.name for f in parts if f.kind == "symbol"}
-    point = {name: Fraction(1 + zlib.crc32(name.encode("utf-8", "replace")), 2**32 + 15) for name in names}
-    transcendental = any(f.kind in ("exp", "log", "symbol") for f in parts)
+    kinds = {kind_of(f) for f in _parts(formula)}
+    point = {x: Fraction(1 + zlib.crc32(x.encode("utf-8", "replace")), 2**32 + 15) for x in _names(formula)}
+    transcendental = not kinds.isdisjoint(("exp", "e", "log", "symbol"))
     # Roots that cancel to within 2**-256 are not pursued: SymPy would look for their minimal polynomial.
     for precision in _SIGN_PRECISIONS if transcendental else _SIGN_PRECISIONS[:1]:
         yield balls(formula, point, precision)
 
 
-def difference(written: Formula, read: Formula, points: Sequence[Point], least: int = 1) -> str | None:
+def difference(written: sp.Expr, read: sp.Expr, points: Sequence[Point], least: int = 1) -> str | None:
     """Return None if the formulas agree in balls wherever both have a value at the points, else what is wrong.
 
     Agreement is that balls which fix the value to 20 bits overlap at ``least`` points or more.
 
-    >>> x = Formula("symbol", name="x")
-    >>> difference(x, Formula("abs", (x,)), [{"x": Fraction(1)}, {"x": Fraction(-1)}])
+    >>> x = sp.Symbol("x")
+    >>> difference(x, sp.Abs(x), [{"x": Fraction(1)}, {"x": Fraction(-1)}])
     'another value at x = -1'
     """
     agreed, left = 0, list(points)

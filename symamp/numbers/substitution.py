@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Never
 
 import sympy as sp
 
 from symamp.errors import ExpressionError, Problem
-from symamp.numbers.reading import Formula, difference, from_sympy, generic_points
+from symamp.numbers.reading import difference, generic_points, rewritten
 from symamp.numbers.unevaluated import MOST_EXPONENT, binomial, is_large, power
 
 
@@ -78,30 +77,13 @@ def _is_long(argument: sp.Expr) -> bool:
     return any(abs(number.p) > MOST_EXPONENT for number in argument.atoms(sp.Integer))
 
 
-def _tree(expr: sp.Expr) -> Formula:
-    return from_sympy(expr, _unknown, of_density=True)
-
-
-def _unknown(part: sp.Basic) -> Never:
-    raise ExpressionError("formula", part, "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial, pi, erf, atan")
-
-
 def _compare(expr: sp.Expr, values: Mapping[sp.Symbol, sp.Expr], found: sp.Expr) -> None:
     """Raise ExpressionError unless the result agrees with the expression, in which the values are put unevaluated."""
-    trees = {s.name: _tree(v) for s, v in values.items()}
-    done: dict[int, Formula] = {}
-
-    def swapped(f: Formula) -> Formula:
-        if f.kind == "symbol":
-            return trees.get(f.name, f)
-        if id(f) not in done:
-            done[id(f)] = f._replace(parts=tuple([swapped(p) for p in f.parts])) if f.parts else f
-        return done[id(f)]
-
-    written = swapped(_tree(expr))
+    named = {s.name: v for s, v in values.items()}
+    written = rewritten(expr, lambda leaf: named.get(leaf.name, leaf) if leaf.is_Symbol else leaf)
     free = sorted(expr.free_symbols.union(*(v.free_symbols for v in values.values())) - set(values), key=str)
     points = generic_points(tuple((s.name, bool(s.is_integer)) for s in free)) if free else ({},)
-    wrong = difference(written, _tree(found), points, least=0)
+    wrong = difference(written, found, points, least=0)
     if wrong:
         differs = Problem(f"SymPy does not evaluate {expr} at {values} rightly: {wrong}")
         raise ExpressionError("formula", differs, "write the formula in another form")
