@@ -262,7 +262,7 @@ def _parsed(text: str, argument: str) -> sp.Expr:
 
 
 def _constant(value: sp.Basic, argument: str, accepted: str) -> sp.Expr:
-    """Return a SymPy constant that text could denote, compared with its own tree."""
+    """Return a SymPy constant that text could denote, compared with what is written."""
     if isinstance(value, sp.Rational) and fits(value):
         return value
     try:
@@ -504,7 +504,7 @@ def read_formula(
     *,
     floats: bool = False,
 ) -> sp.Expr:
-    """Return a SymPy expression from outside over the symbols of ``swap``, rebuilt and compared with its own tree.
+    """Return a SymPy expression from outside over the symbols of ``swap``, rebuilt and compared with what is written.
 
     With ``floats`` these count as the binary fractions they are. Raises ExpressionError for other parts than text can
     have, or sizes beyond the limits.
