@@ -25,8 +25,8 @@ from oracle.histograms import (
 
 import symamp as sa
 from symamp.errors import ArgumentError, SymampError, UnknownInputError
-from symamp.exact.symmetry import Exchanges
 from symamp.exact.weights import finite_table, merged_columns
+from symamp.exact.worst_dataset import Exchanges
 
 FINDINGS = Path(__file__).resolve().parent.parent / "docs" / "findings"
 LABELS = "abcdefgh"

@@ -11,10 +11,10 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
+from symamp.decompositions.blanket import table_blanket
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import pair_classes
-from symamp.decompositions.table_decomposition import table_blanket
 
 SOURCE = "Su, Cheng, Wang 2025, Theorems 5 to 7 and 12"
 

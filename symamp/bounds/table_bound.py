@@ -22,9 +22,9 @@ from symamp.bounds.pairs_of_a_table import (
     open_pairs,
     ranking_work,
 )
+from symamp.decompositions.blanket import table_blanket
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.decompositions.pairs import distinct_pairs
-from symamp.decompositions.table_decomposition import table_blanket
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic

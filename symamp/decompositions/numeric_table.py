@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,12 +14,12 @@ import sympy as sp
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
+from symamp.decompositions.to_law import number as to_number
 from symamp.errors import Problem, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.laws.law import Atom, Law, Number, RationalLaw, total
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
-from symamp.numbers.systems import FLINT, compile_expression
 
 Exact: TypeAlias = fmpq | sp.Expr
 """A rational number, or a constant that is not known to be one."""
@@ -41,7 +41,7 @@ class _Ratio(NamedTuple):
 
     @staticmethod
     def of(exact: fmpq) -> _Ratio:
-        return _Ratio(exact, (int(exact.p), int(exact.q)), value_of(exact))
+        return _Ratio(exact, (int(exact.p), int(exact.q)), to_number(exact))
 
 
 class NumericTable:
@@ -191,8 +191,8 @@ class NumericTable:
                 singular[int(share.p), int(share.q)] = (before[0] + a, before[1] + b)
         exact = tuple((r0.exact, r1.exact, m) for r0, r1, m in atoms_of.values())
         rational = RationalLaw(exact, tuple(singular.values()))
-        atoms = tuple(Atom(a.number, b.number, value_of(m), a.key == b.key) for a, b, m in atoms_of.values())
-        return Law(atoms, tuple((value_of(a), value_of(b)) for a, b in rational.singular), complete, rational)
+        atoms = tuple(Atom(a.number, b.number, to_number(m), a.key == b.key) for a, b, m in atoms_of.values())
+        return Law(atoms, tuple((to_number(a), to_number(b)) for a, b in rational.singular), complete, rational)
 
     def _exact_ratio(self, rank: int, parts: Parts, hidden: fmpq) -> _Ratio:
         """Return an entry over what hides it; kept where that is an entry, because many pairs of rows share it."""
@@ -265,7 +265,7 @@ class NumericTable:
         found = self._balls.get((rank, flint.ctx.prec))
         if found is None:
             if rank not in self._compiled:
-                self._compiled[rank] = value_of(number)
+                self._compiled[rank] = to_number(number)
             found = self._balls[rank, flint.ctx.prec] = self._compiled[rank]()
         return found
 
@@ -273,14 +273,6 @@ class NumericTable:
 def expression(value: Exact) -> sp.Expr:
     """Return an exact number as a SymPy number."""
     return sp.Rational(int(value.p), int(value.q)) if isinstance(value, fmpq) else value
-
-
-def value_of(number: Exact) -> Number:
-    """Return an exact number as a function that gives a ball around it at the ambient precision."""
-    if isinstance(number, fmpq):
-        return partial(arb, number)
-    evaluate = compile_expression(number)
-    return lambda: evaluate(FLINT, {})
 
 
 def _sum(masses: list[Number]) -> Number:
@@ -298,7 +290,7 @@ def _double(number: Exact) -> float:
     """Return the nearest double of a rational, a near one of a constant."""
     if not isinstance(number, fmpq):
         with at_precision(CAREFUL_BITS):
-            return float(value_of(number)())
+            return float(to_number(number)())
     try:
         return int(number.p) / int(number.q)
     except OverflowError:
@@ -324,7 +316,7 @@ def _ordered(flat: list[fmpq]) -> tuple[list[Exact], list[int]]:
 def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:
     """Sort by balls; what balls cannot separate is proved equal by algebra, or refused."""
     with at_precision(CAREFUL_BITS):
-        balls = {entry: value_of(entry)() for entry in flat}
+        balls = {entry: to_number(entry)() for entry in flat}
         numbers: list[Exact] = []
         position: dict[Exact, int] = {}
         last = arb(-1)

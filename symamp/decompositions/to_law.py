@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import inf
 
 import sympy as sp
+from flint import arb, fmpq
 
 from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import ArgumentError, Problem
@@ -44,9 +45,11 @@ def refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
         )
 
 
-def number(expr: sp.Expr) -> Number:
-    """Return the constant expression as a function that gives a ball around it at the ambient precision."""
-    evaluate = compile_constant(expr)
+def number(value: fmpq | sp.Expr) -> Number:
+    """Return a constant as a function that gives a ball around it at the ambient precision."""
+    if isinstance(value, fmpq):
+        return partial(arb, value)
+    evaluate = compile_constant(value)
     return lambda: evaluate(FLINT, {})
 
 

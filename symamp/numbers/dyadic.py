@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
+from operator import gt, le
+from typing import Any
 
 import mpmath
 from flint import arb, fmpq
@@ -121,21 +124,17 @@ class Dyadic:
         >>> Dyadic(1, -10**18).at_most(fmpq(0)), Dyadic(1, -2).at_most(fmpq(1, 4))
         (False, True)
         """
-        if self.exponent is None:
-            return False
-        if abs(self.exponent) < _LONG_EXPONENT:
-            return bool(self.fraction <= x)
-        with at_precision(max(_END_BITS, self.mantissa.bit_length()) + _END_BITS):
-            return bool(self.ball <= arb(x))
+        return self._compared(x, le)
 
     def exceeds(self, x: fmpq) -> bool:
         """Return whether the number is proved to be larger than x."""
-        if self.exponent is None:
-            return True
-        if abs(self.exponent) < _LONG_EXPONENT:
-            return bool(self.fraction > x)
+        return self._compared(x, gt)
+
+    def _compared(self, x: fmpq, is_so: Callable[[Any, Any], bool]) -> bool:
+        if self.exponent is not None and abs(self.exponent) < _LONG_EXPONENT:
+            return bool(is_so(self.fraction, x))
         with at_precision(max(_END_BITS, self.mantissa.bit_length()) + _END_BITS):
-            return bool(self.ball > arb(x))
+            return bool(is_so(self.ball, arb(x)))
 
     def __lt__(self, other: Dyadic) -> bool:
         return bool(self.ball < other.ball)

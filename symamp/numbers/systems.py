@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -16,8 +16,7 @@ import sympy as sp
 from flint import acb, acb_series, arb
 
 from symamp.errors import ExpressionError
-from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
+from symamp.numbers.surroundings import at_precision
 from symamp.numbers.unevaluated import MOST_FACTORS, power
 
 # ----------------------- The number systems in which one formula is evaluated: Arb balls, mpmath numbers, numpy doubles
@@ -367,20 +366,6 @@ def _varies(formula: sp.Expr, variable: str) -> bool:
 # ------------------ Formulas that were rewritten, compared in balls with what they were: no rewriting is trusted unseen
 
 _NARROW = 2.0**-40
-
-
-def agree(found: sp.Expr, written: sp.Expr, variable: sp.Symbol, points: Iterable[sp.Rational]) -> bool:
-    """Return whether narrow balls around two formulas in one variable overlap at all points.
-
-    >>> y = sp.Symbol("y", positive=True)
-    >>> agree(y * (y + 1) - y, y**2, y, [sp.Rational(1, 3)])
-    True
-    >>> agree(y**2, y**3, y, [sp.Rational(1, 3)])
-    False
-    """
-    both = Holomorphic(found, variable), Holomorphic(written, variable)
-    with at_precision(CAREFUL_BITS):
-        return all(same(*(f(acb(arb(fmpq_of(p)))).real for f in both)) for p in points)
 
 
 def same(a: arb, b: arb) -> bool:

@@ -205,11 +205,11 @@ def retried(size: int, draw: Callable[[Array], Array], accept: Callable[[Array, 
     return found
 
 
-def in_parts(draw: Callable[[Array, Rng], Array], width: int) -> Callable[[Array, Rng], Array]:
+def in_parts(draw: Callable[[Array, Rng], Array], width: sp.Expr) -> Callable[[Array, Rng], Array]:
     """Return the same for some users at a time, where each takes so many random numbers."""
 
     def drawn(values: Array, rng: Rng) -> Array:
-        step = max(_ENTRIES // width, 1)
+        step = max(_ENTRIES // whole(width), 1)
         return np.concatenate([draw(values[i : i + step], rng) for i in range(0, len(values), step)])
 
     return drawn
@@ -249,7 +249,7 @@ def sets(d: sp.Expr, s: sp.Expr, k: sp.Expr, t: sp.Expr, **told: Any) -> Protoco
         own, n = values.reshape(len(values), held), len(values)
         common = rng.choice(min(held, sent) + 1, size=n, p=_common(size, held, sent, double(1 / t)))
         if sent > 1:
-            return in_parts(lambda some, r: _subsets(some, r, size, sent), size)(np.column_stack((common, own)), rng)
+            return in_parts(lambda some, r: _subsets(some, r, size, sent), d)(np.column_stack((common, own)), rng)
         mine = own[np.arange(n), rng.integers(held, size=n)]
         other = rng.integers(size - held, size=n)
         for column in np.sort(own, axis=1).T:  # skips the user's items
@@ -336,7 +336,7 @@ def bits(
         FREQUENCIES,
         items(size, None if sampled == 1 else sampled),
         Domain(least, sp.S.One, size),
-        lambda values, rng: in_parts(draw, whole(size))(values, rng),
+        in_parts(draw, size),
         estimated,
         own,
         other,
@@ -374,7 +374,7 @@ def hashed(size: sp.Expr, l: sp.Expr, p: sp.Expr, q: sp.Expr, **told: Any) -> Pr
         FREQUENCIES,
         items(size),
         Domain(sp.S.Zero, l - 1, size + 1),
-        lambda values, rng: in_parts(draw, whole(size) + 1)(values, rng),
+        in_parts(draw, size + 1),
         by_support(p, q, count),
         *pure(p, q),
         **told,
@@ -590,7 +590,7 @@ def corners(
     return mean(
         interval(-one, one, d),
         Domain(-one, one, d),
-        lambda values, rng: in_parts(draw, whole(d))(values, rng),
+        in_parts(draw, d),
         normal(1 / scale**2),
         lambda reports: reports / double(scale),
         **told,

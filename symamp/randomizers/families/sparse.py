@@ -219,7 +219,7 @@ class Wheel(DisjointCover):
                 FREQUENCIES,
                 items(size, None if s == 1 else s),
                 interval(sp.S.Zero, one, size + 1),
-                lambda values, rng: in_parts(hashed, whole(size) + 1)(values, rng),
+                in_parts(hashed, size + 1),
                 by_support(mine, p, count),
                 *pure(mine, p),
             )

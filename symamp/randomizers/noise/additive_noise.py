@@ -22,11 +22,11 @@ from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderE
 from symamp.formulas.parameter import admissible_points
 from symamp.laws.density import Laws, Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
-from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import exact_number
+from symamp.numbers.rationals import fraction_of, rational_of
+from symamp.numbers.reading import difference, exact_number
 from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
-from symamp.numbers.systems import FLINT, Holomorphic, agree, compile_expression, same
+from symamp.numbers.systems import FLINT, Holomorphic, compile_expression, same
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.mechanism import SubjectBase
 
@@ -93,9 +93,10 @@ def _checked(side: Side) -> Side:
     """Return the side; VerificationError if its ratio is proved to be another one than that of its densities."""
     if side.density1 != 0 and (side.ratio * side.density0 * side.density1).free_symbols == {Y}:
         written = side.density1 / side.density0
-        if not agree(side.ratio, written, Y, inner_points(side.start, side.end)):
-            wrong = Problem(f"SymPy simplified {written} to {side.ratio}, which differs")
-            raise VerificationError("ratio", wrong, "please report this")
+        points = [{Y.name: fraction_of(y)} for y in inner_points(side.start, side.end)]
+        if wrong := difference(written, side.ratio, points):
+            simplified = Problem(f"SymPy simplified {written} to {side.ratio}, which differs: {wrong}")
+            raise VerificationError("ratio", simplified, "please report this")
     return side
 
 
