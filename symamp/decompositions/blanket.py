@@ -211,12 +211,7 @@ Weights = tuple[tuple[str, sp.Rational], ...]
 
 @derived
 def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -> Decomposition:
-    """Return the merged triple in which every other user holds one of the inputs ``others``, with their weights.
-
-    >>> import symamp as sa
-    >>> triple(sa.RandomizedResponse(k=4), ("x0", "x1"), (("x2", sp.Integer(1)),)).gamma
-    1
-    """
+    """Return the merged triple in which every other user holds one of the inputs ``others``, with their weights."""
     if mechanism.numeric is not None:
         index = {x: i for i, x in enumerate(mechanism.inputs)}
         share = tuple((index[x], fmpq_of(w)) for x, w in others)

@@ -163,10 +163,6 @@ def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
     """Return the triples of the pair, one for each input of ``covering_inputs`` with a law of its own.
 
     Raises SupportMismatchError if the description of the mechanism does not say enough of the other inputs.
-
-    >>> import symamp as sa
-    >>> envelope(sa.DBitFlip(k=5, d=2), ("x0", "x1")).others
-    ('x0', 'x1', 'x2')
     """
     covering = mechanism.covering_inputs(pair)
     if covering is None:

@@ -68,12 +68,7 @@ class Pattern(NamedTuple):
     h: sp.Expr
 
     def law(self, t: sp.Expr, c: sp.Expr, pair: tuple[str, str] = ("x0", "x1")) -> Decomposition:
-        """Return the law for two levels of ratio t on sets of share c.
-
-        >>> half = sp.Rational(1, 2)
-        >>> Pattern(half, half, _ZERO, _ZERO, _ZERO).law(sp.Integer(3), half).components[0]
-        Component(ratio0=1, ratio1=1/3, mass=3/4)
-        """
+        """Return the law for two levels of ratio t on sets of share c."""
         p, a, b, F, h = self
         both, none, whole = c - p, 1 - c - p, c * t + 1 - c
         atoms = (
@@ -178,21 +173,13 @@ def _segments(patterns: Patterns, low: sp.Expr, high: sp.Expr, found: Sequence[P
 
 
 def antipodal(p: sp.Expr) -> tuple[Pattern, ...]:
-    """Return the patterns that stand for all where an involution of the messages maps each set to its complement.
-
-    >>> antipodal(sp.Rational(1, 2))[0]
-    Pattern(p=1/2, a=1/2, b=0, F=0, h=0)
-    """
+    """Return the patterns that stand for all where an involution of the messages maps each set to its complement."""
     rest = sp.Rational(1, 2) - p
     return Pattern(p, p, _ZERO, rest, rest), Pattern(p, _ZERO, p, rest, rest)
 
 
 def free_sets(c: sp.Expr) -> Patterns:
-    """Return the patterns that stand for all sets of share c: the extreme ones among all that there could be.
-
-    >>> len(free_sets(sp.Rational(1, 4))(sp.Rational(1, 4))), len(free_sets(sp.Rational(2, 5))(sp.Rational(2, 5)))
-    (2, 3)
-    """
+    """Return the patterns that stand for all sets of share c: the extreme ones among all that there could be."""
     least = c if is_less(c, sp.Rational(1, 2)) else 1 - c
     wide, half = 1 - 2 * c, (1 - c) / 2
 
@@ -214,11 +201,7 @@ def free_sets(c: sp.Expr) -> Patterns:
 
 
 def by_excess(c: sp.Expr, most: sp.Expr) -> Patterns:
-    """Return the patterns that stand for all whose h exceeds F by at most so much, whatever else is known of the sets.
-
-    >>> [tuple(v) for v in by_excess(sp.Rational(1, 4), sp.Integer(0))(sp.Rational(1, 4))]
-    [(1/4, 1/4, 0, 0, 0), (1/4, 0, 1/4, 0, 0)]
-    """
+    """Return the patterns that stand for all whose h exceeds F by at most so much, whatever else is known of the sets."""
 
     def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
         both, none, found = c - p, 1 - c - p, []
@@ -276,12 +259,7 @@ def lies_below(pattern: Pattern, others: Sequence[Pattern]) -> Solution:
 
 
 def extreme(patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
-    """Return some of the patterns such that all others lie below their mixtures; all must be rational.
-
-    >>> quarter = sp.Rational(1, 4)
-    >>> len(extreme([*antipodal(quarter), Pattern(quarter, quarter, _ZERO, _ZERO, _ZERO)]))
-    2
-    """
+    """Return some of the patterns such that all others lie below their mixtures; all must be rational."""
     kept = list(dict.fromkeys(patterns))
     for v in tuple(kept):
         others = [x for x in kept if x != v]

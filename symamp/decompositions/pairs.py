@@ -64,10 +64,6 @@ def distinct_pairs(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> lis
 
     Each message stands for (R(i), R(j), m) by ranks: two pairs are in one group if their triples are the same up to
     their order. Pairs whose components agree only after merging may be in different groups.
-
-    >>> import symamp as sa
-    >>> distinct_pairs(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])
-    [[(0, 1), (1, 0), (1, 2)]]
     """
     ranks, size = table.ranks.astype(np.int64), len(table.numbers)
     _, least = np.unique(table.least, return_inverse=True)
@@ -84,10 +80,6 @@ def pairs_with_equal_laws(table: NumericTable, pairs: Sequence[tuple[int, int]])
     For each row x the messages stand for (R(i), R(j), R(x)) by ranks; two pairs are in one group if the sets of these
     lists, each up to its order, are the same (docs/proofs/all_pairs.md, section 4). Pairs with equal blankets need not
     be.
-
-    >>> import symamp as sa
-    >>> pairs_with_equal_laws(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])
-    [[(0, 1), (1, 0), (1, 2)]]
     """
     ranks, size = table.ranks.astype(np.int64), len(table.numbers)
     both = [ranks[i] * size + ranks[j] for i, j in pairs]

@@ -73,12 +73,7 @@ class Setting(NamedTuple):
 
 
 def setting(decomposition: Components) -> Setting:
-    """Return the decomposition in the short symbols of the papers, with their legend.
-
-    >>> import symamp as sa
-    >>> setting(sa.RandomizedResponse().blanket()).gamma
-    k/(k + t - 1)
-    """
+    """Return the decomposition in the short symbols of the papers, with their legend."""
     names = {p.name for p in decomposition.parameters}
     half = any(e.has(sp.exp(_EPS0 / 2)) or e.has(sp.exp(-_EPS0 / 2)) for c in decomposition.components for e in c)
     letter, value = (_S, _EPS0 / 2) if half else (_T, _EPS0)
@@ -159,11 +154,7 @@ def text(expr: sp.Expr) -> str:
 
 
 def latex(expr: sp.Expr) -> str:
-    """Return the formula in LaTeX, with the field's names for the budgets.
-
-    >>> latex(sp.exp(sp.Symbol("eps0", real=True)))
-    'e^{\\\\varepsilon_0}'
-    """
+    """Return the formula in LaTeX, with the field's names for the budgets."""
     names = {s: _LATEX_NAMES[s.name] for s in expr.free_symbols if s.name in _LATEX_NAMES}
     return str(_Latex({"symbol_names": names}).doprint(_as_typed(expr)))
 
@@ -258,12 +249,7 @@ def _rendered(table: Table, line: str) -> str:
 
 
 def gamma_line(decomposition: Components) -> str:
-    """Return one line that states gamma, the legend and the ranges of the free parameters.
-
-    >>> import symamp as sa
-    >>> gamma_line(sa.RandomizedResponse(eps0=1).blanket())
-    'gamma = k/(k - 1 + exp(1)), E = exp(eps), for integer k >= 2'
-    """
+    """Return one line that states gamma, the legend and the ranges of the free parameters."""
     shown = setting(decomposition)
     return ", ".join([f"gamma = {text(shown.gamma)}", *_legend(decomposition)])
 

@@ -38,11 +38,6 @@ class EveryDataSet:
     """The divergences of all neighbouring data sets of n users of a table, whose entries are numbers.
 
     ``bits`` is the precision to which entries and levels are rounded where they are not rational.
-
-    >>> from symamp.randomizers.finite import FiniteMechanism
-    >>> table = FiniteMechanism([["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> EveryDataSet.of(table, 2).extreme((0, 1), sp.Integer(0))
-    Extreme(lower=3/8, upper=3/8, counts=(1, 0))
     """
 
     def __init__(self, table: FiniteMechanism, n: int, bits: int) -> None:
@@ -137,11 +132,7 @@ def _double(numerator: int, denominator: int) -> float:
 
 
 def work(inputs: int, messages: int, n: int) -> int:
-    """Return about how many terms there are in all divergences of n users.
-
-    >>> work(3, 3, 12)
-    127764
-    """
+    """Return about how many terms there are in all divergences of n users."""
     return comb(n + inputs - 2, inputs - 1) * inputs * (inputs - 1) * comb(n + messages - 1, messages - 1) * messages
 
 

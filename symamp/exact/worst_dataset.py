@@ -203,9 +203,6 @@ class Exchanges:
 
     ``columns`` list the probability of a message on each input. ``alike`` names for each input the first one that it
     can be exchanged with. Other symmetries, such as cyclic ones, are not looked for: without them more is examined.
-
-    >>> Exchanges([(3, 1, 1), (1, 3, 1), (1, 1, 3)]).alike, Exchanges([(5, 2, 1), (1, 5, 2), (2, 1, 5)]).alike
-    ((0, 0, 0), (0, 1, 2))
     """
 
     def __init__(self, columns: Sequence[Sequence[Hashable]]) -> None:
@@ -231,19 +228,11 @@ class Exchanges:
         return ways[users]
 
     def representatives(self, users: int) -> list[Counts]:
-        """Return how many of the users hold each input, one tuple for all that exchanges make of it: the largest.
-
-        >>> Exchanges([(3, 1, 1), (1, 3, 1), (1, 1, 3)]).representatives(3)
-        [(3, 0, 0), (2, 1, 0), (1, 1, 1)]
-        """
+        """Return how many of the users hold each input, one tuple for all that exchanges make of it: the largest."""
         return sorted(_spread(users, self._members, len(self.alike)), reverse=True)
 
     def pair_representatives(self, counts: Counts) -> Iterator[tuple[int, int]]:
-        """Yield ordered pairs of different inputs, one for all that exchanges which keep the counts make of it.
-
-        >>> list(Exchanges([(3, 1, 1), (1, 3, 1), (1, 1, 3)]).pair_representatives((2, 0, 0)))
-        [(0, 1), (1, 0), (1, 2)]
-        """
+        """Yield ordered pairs of different inputs, one for all that exchanges which keep the counts make of it."""
         kinds: dict[tuple[int, int], list[int]] = {}
         for x, kind in enumerate(zip(self.alike, counts, strict=True)):
             kinds.setdefault(kind, []).append(x)

@@ -143,12 +143,7 @@ def check_range(parameter: Parameter, value: sp.Expr, earlier: Mapping[sp.Symbol
 
 
 def admissible_points(parameters: Sequence[Parameter], count: int = 4) -> list[dict[str, Fraction]]:
-    """Return points, by name, at which all parameters lie within their ranges; fewer, or none, where none are found.
-
-    >>> p = Parameter("p", lower="1/2", upper=1)
-    >>> admissible_points([p], 2)
-    [{'p': Fraction(5, 7)}, {'p': Fraction(21, 22)}]
-    """
+    """Return points, by name, at which all parameters lie within their ranges; fewer, or none, where none are found."""
     points = []
     for place in range(3 * count):
         point: dict[str, Fraction] = {}
@@ -165,13 +160,7 @@ def admissible_points(parameters: Sequence[Parameter], count: int = 4) -> list[d
 
 
 def probing_points(parameters: Sequence[Parameter]) -> list[dict[str, Fraction]]:
-    """Return the points of ``admissible_points``, and points near to them in which one parameter goes over its range.
-
-    >>> p = Parameter("p", lower=0, upper=1)
-    >>> points = probing_points([p])
-    >>> points[:4] == admissible_points([p]), min(q["p"] for q in points) < Fraction(1, 10**9)
-    (True, True)
-    """
+    """Return the points of ``admissible_points``, and points near to them in which one parameter goes over its range."""
     found = admissible_points(parameters)
     for start in found[:2]:
         for i, p in enumerate(parameters):

@@ -57,10 +57,6 @@ def maximum(f: StopLoss, g: StopLoss) -> StopLoss:
     """Return the least transform on the grid that is linear between grid points and at least max(f, g).
 
     It equals max(f, g) except within one grid unit around a crossing between grid points, where it is the chord.
-
-    >>> f, g = StopLoss((0,), (4,), 0, 2), StopLoss((-2, 2), (4, 2), 0, 2)
-    >>> maximum(f, g) == g
-    True
     """
     nodes = sorted({*f.nodes, *g.nodes})
     (f_tails, f_heights), (g_tails, g_heights) = f.on(nodes), g.on(nodes)
@@ -99,9 +95,6 @@ def thinned(f: StopLoss, most: int, tolerance: int = 0, keep: frozenset[int] = f
     The mean is kept (up to one mass unit, moved to the right). Nodes go in the order of the second moment that this
     adds, and first of all those whose removal lifts the transform by at most ``tolerance``. First and last node
     stay, so that the values keep their range; nodes in ``keep`` stay while they have mass.
-
-    >>> thinned(StopLoss((0, 1, 4), (16, 12, 4), 0, 4), 2)
-    StopLoss(nodes=(0, 4), tails=(16, 6), limit=0, mass_bits=4)
     """
     nodes, masses, size = list(f.nodes), list(f.masses), len(f.nodes)
     previous, following = list(range(-1, size - 1)), list(range(1, size + 1))
@@ -283,11 +276,7 @@ def _ceiling(x: arb, bits: int) -> int:
 
 
 def binary_size(x: arb) -> int:
-    """Return e such that |x| < 2^e for every number of the ball; very small for 0.
-
-    >>> binary_size(arb(5))
-    3
-    """
+    """Return e such that |x| < 2^e for every number of the ball; very small for 0."""
     mantissa, exponent = abs(x).upper().man_exp()
     m = int(mantissa)
     return m.bit_length() + int(exponent) if m else -flint.ctx.prec

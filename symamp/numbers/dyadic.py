@@ -22,21 +22,13 @@ _BITS = 128
 
 
 def float_below(x: arb) -> float:
-    """Return the largest double that is at most every number of the ball.
-
-    >>> float_below(arb(1) / 3) <= 1 / 3
-    True
-    """
+    """Return the largest double that is at most every number of the ball."""
     with at_precision(_BITS):  # at a lower ambient precision -x would be rounded coarsely
         return 0.0 - float_above(-x)  # 0.0 and not -0.0
 
 
 def float_above(x: arb) -> float:
-    """Return the smallest double that is at least every number of the ball.
-
-    >>> float_above(arb(10) ** -1000)
-    5e-324
-    """
+    """Return the smallest double that is at least every number of the ball."""
     if not x.is_finite():
         return math.inf
     with at_precision(_BITS):  # at a lower ambient precision the end itself would be rounded coarsely
@@ -103,11 +95,7 @@ class Dyadic:
 
     @staticmethod
     def of_float(x: float) -> Dyadic:
-        """Return a double as the dyadic number that it is.
-
-        >>> Dyadic.of_float(0.75)
-        Dyadic(mantissa=3, exponent=-2)
-        """
+        """Return a double as the dyadic number that it is."""
         return Dyadic.of(arb(x))
 
     @property

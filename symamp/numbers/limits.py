@@ -38,11 +38,7 @@ class Work(NamedTuple):
     item: float = 0.0
 
     def of(self, items: float) -> float:
-        """Return the work for a number of items.
-
-        >>> Work(1000.0, 0.5).of(200)
-        1100.0
-        """
+        """Return the work for a number of items."""
         return self.call + self.item * items
 
 
@@ -158,11 +154,7 @@ NO_LIMITS = _NoLimits()
 
 
 def checked_effort(effort: object) -> str:
-    """Return the effort if it is one.
-
-    >>> checked_effort("quick")
-    'quick'
-    """
+    """Return the effort if it is one."""
     if isinstance(effort, str) and effort in EFFORTS:
         return effort
     raise ArgumentError("effort", effort, one_of(EFFORTS, effort))

@@ -14,12 +14,6 @@ def optional(name: str, install: str) -> Any:
 
     Raises ImportError, which says so. What else goes wrong while it is loaded, an interruption above all, is not
     taken for its absence.
-
-    >>> optional("math", "symamp").sqrt(4.0)
-    2.0
-    >>> optional("no_such_module", "symamp[export]")
-    Traceback (most recent call last):
-    ImportError: no_such_module is not installed: pip install "symamp[export]"
     """
     try:
         return import_module(name)

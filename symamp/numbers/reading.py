@@ -96,11 +96,7 @@ Compared: TypeAlias = "Real | Iterable[tuple[object, object]]"
 
 
 def listed(values: Iterable[_Item], argument: str, of: str = "numbers") -> tuple[_Item, ...]:
-    """Return what is given as a list; ArgumentError for text, and for what is no list.
-
-    >>> listed(iter([1, 2]), "eps")
-    (1, 2)
-    """
+    """Return what is given as a list; ArgumentError for text, and for what is no list."""
     if not isinstance(values, str | bytes):
         with suppress(TypeError):
             return tuple(values)
@@ -108,11 +104,7 @@ def listed(values: Iterable[_Item], argument: str, of: str = "numbers") -> tuple
 
 
 def users(n: object) -> int:
-    """Return n as an int: an integer from 1 to 10**18, or a number of another type that is one, such as "1e6".
-
-    >>> users("1e6")
-    1000000
-    """
+    """Return n as an int: an integer from 1 to 10**18, or a number of another type that is one, such as "1e6"."""
     accepted = (
         "an integer from 1 to 10**18, or a real number that is one, such as 1e6; for a random number of users, see "
         "sa.participation"
@@ -143,11 +135,7 @@ def budget(eps: object, name: str = "eps") -> sp.Expr:
 
 
 def asked(delta: object, eps: object) -> tuple[str, object]:
-    """Return what is asked for, "epsilon" or "delta", with the other one of the two, which is given.
-
-    >>> asked("1e-6", None)
-    ('epsilon', '1e-6')
-    """
+    """Return what is asked for, "epsilon" or "delta", with the other one of the two, which is given."""
     if (delta is None) == (eps is None):
         given = Problem("neither is given" if delta is None else "both are given")
         raise ArgumentError("delta, eps", given, "give exactly one of delta and eps")
@@ -155,11 +143,7 @@ def asked(delta: object, eps: object) -> tuple[str, object]:
 
 
 def failure_probability(delta: object) -> fmpq:
-    """Return delta as an exact fraction in (0, 1).
-
-    >>> failure_probability("1e-3")
-    1/1000
-    """
+    """Return delta as an exact fraction in (0, 1)."""
     number = exact_number(delta, "delta")
     if not number.is_Rational:
         raise ArgumentError("delta", delta, "a rational number in (0, 1), such as 1e-6 or '1/1000'")
@@ -171,11 +155,7 @@ def failure_probability(delta: object) -> fmpq:
 
 
 def relative_gap(gap: object) -> float:
-    """Return the wanted relative gap, between 1e-12 and 0.1.
-
-    >>> relative_gap(1e-6)
-    1e-06
-    """
+    """Return the wanted relative gap, between 1e-12 and 0.1."""
     accepted = "a number from 1e-12 to 0.1"
     if isinstance(gap, str):
         raise ArgumentError("gap", gap, accepted)
@@ -242,11 +222,7 @@ def exact_number(value: object, argument: str, *, accepted: str = _REAL) -> sp.E
 
 
 def printable_number(value: object, argument: str) -> sp.Expr:
-    """Return the number that ``value`` is, for use in formulas: these are printed, and Python prints 4300 digits.
-
-    >>> printable_number("1e-3", "eps0")
-    1/1000
-    """
+    """Return the number that ``value`` is, for use in formulas: these are printed, and Python prints 4300 digits."""
     number = exact_number(value, argument)
     if any(r.q.bit_length() > PRINTABLE_BITS for r in number.atoms(sp.Rational)):
         raise ArgumentError(argument, described(value), "a number of at most 4000 digits")
@@ -545,22 +521,12 @@ def rewritten(expr: sp.Expr, leaf: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
 
 
 def check_formula(expr: sp.Expr, argument: str) -> None:
-    """Raise ExpressionError for a SymPy expression with other parts than text can have, or beyond its limits.
-
-    >>> check_formula(sp.sin(sp.Symbol("x")), "entry")
-    Traceback (most recent call last):
-    ...
-    symamp.errors.ExpressionError: entry: got sin(x), expected numbers, symbols, + - * /, powers, exp, ...
-    """
+    """Raise ExpressionError for a SymPy expression with other parts than text can have, or beyond its limits."""
     read_formula(expr, argument, {s: s for s in expr.free_symbols})
 
 
 def sign_of_constant(expr: sp.Expr) -> int:
-    """Return the sign of a constant as balls of 4096 bits show it; 0 where they do not tell it from zero.
-
-    >>> sign_of_constant(sp.log(3) - 1), sign_of_constant(sp.Rational(-1, 3))
-    (1, -1)
-    """
+    """Return the sign of a constant as balls of 4096 bits show it; 0 where they do not tell it from zero."""
     if expr.is_Rational:
         return int(expr.p > 0) - int(expr.p < 0)
     return sign_of(expr, True) or 0
@@ -1120,11 +1086,7 @@ def _is_narrow(ball: arb) -> bool:
 
 @lru_cache(maxsize=256)
 def generic_points(symbols: tuple[tuple[str, bool], ...]) -> tuple[dict[str, Fraction], ...]:
-    """Return points for symbols (name, whether an integer) of which no range is known: many orders and signs.
-
-    >>> [str(p["x"]) for p in generic_points((("x", False),))[:3]]
-    ['2/5', '23/8', '3/4']
-    """
+    """Return points for symbols (name, whether an integer) of which no range is known: many orders and signs."""
     whole = ("12 5 3 2", "3 8 20 31", "4 4 4 4", "-3 -2 -5 -4", "25 9 4 6")
     real = (
         "2/5 1/7 3/11 1/13", "23/8 31/7 5/3 7", "3/4 8/9 9/10 1/2", "-2/3 -5/2 -1/9 -8/7", "-7/5 3/8 5/2 -1/3",

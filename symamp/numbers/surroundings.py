@@ -65,12 +65,7 @@ class at_precision:  # noqa: N801 - stands where flint.ctx.workprec would
 
 @contextmanager
 def mpmath_at(bits: int) -> Iterator[None]:
-    """Let mpmath compute with a given precision; the precision of balls stays.
-
-    >>> with mpmath_at(200):
-    ...     mpmath.mp.prec
-    200
-    """
+    """Let mpmath compute with a given precision; the precision of balls stays."""
     with at_precision(flint.ctx.prec), mpmath.workprec(bits):
         yield
 
@@ -80,10 +75,6 @@ def undisturbed() -> Iterator[None]:
     """Compute, or decorate a function, with the usual settings of numerical libraries, one thread at a time.
 
     Balls and mpmath have the precision, and NumPy the handling of errors, that they start with.
-
-    >>> with np.errstate(all="raise"), undisturbed():
-    ...     float(np.float64(1e-300) * np.float64(1e-300))
-    0.0
     """
     with (
         at_precision(_BITS),

@@ -76,12 +76,7 @@ class Description:
 
 
 def normalised(orbits: Sequence[Orbit]) -> tuple[Orbit, ...]:
-    """Return the orbits with densities that are weights divided by the total weight under the first input.
-
-    >>> one, two = sp.Integer(1), sp.Integer(2)
-    >>> normalised([Orbit("a", one, (two,)), Orbit("b", two, (one,))])[0].density
-    (1/2,)
-    """
+    """Return the orbits with densities that are weights divided by the total weight under the first input."""
     total = normal(sp.Add(*(orbit.mass(0) for orbit in orbits)))
     if total == 0:
         raise FormatError("weights", Problem("their total is 0"), "give at least one positive weight")

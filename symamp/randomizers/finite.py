@@ -52,9 +52,6 @@ def rows_of(table: object) -> dict[str, dict[str, object]]:
     """Return the table as {input: {message: value}}; FormatError for anything that is not a table.
 
     Rows and columns without labels are called x0, x1, ... and y0, y1, ...
-
-    >>> rows_of([[1, 0], [0, 1]])
-    {'x0': {'y0': 1, 'y1': 0}, 'x1': {'y0': 0, 'y1': 1}}
     """
     if isinstance(table, Mapping):
         return _labelled(table)
@@ -248,9 +245,6 @@ def neighbouring(inputs: Sequence[str], neighbours: Compared) -> list[tuple[int,
 
     A number is a distance, Euclidean, for labels that are numbers or points; a list has the pairs themselves. Raises
     ArgumentError for anything else and where there is no pair, UnknownInputError for labels that are none.
-
-    >>> neighbouring(["0", "1", "2"], 1), neighbouring(["(0, 0)", "(1, 1)"], "sqrt(2)")
-    ([(0, 1), (1, 2)], [(0, 1)])
     """
     if isinstance(neighbours, Sequence) and not isinstance(neighbours, str | bytes):
         found = [_pair(inputs, item) for item in neighbours]
@@ -469,13 +463,7 @@ class FiniteMechanism(Mechanism):
 
 
 def check_size(inputs: int, messages: int) -> None:
-    """Raise FormatError for a table that is too large; asked before one is written out.
-
-    >>> check_size(3, 10**12)
-    Traceback (most recent call last):
-    ...
-    symamp.errors.FormatError: table: got 1000000000000 messages, expected 1 to 4000 messages and at most 160000 ...
-    """
+    """Raise FormatError for a table that is too large; asked before one is written out."""
     if not 2 <= inputs <= _MOST_INPUTS:
         raise FormatError("table", f"{_shown(inputs)} inputs", f"2 to {_MOST_INPUTS} inputs")
     if not 1 <= messages <= _MOST_MESSAGES or inputs * messages > _MOST_ENTRIES:

@@ -45,12 +45,7 @@ from symamp.randomizers.protocols import FREQUENCIES, MEAN, Protocol, formula_of
 
 
 class NotebookView:
-    """The view in HTML of a subject with a name and a local budget.
-
-    >>> import symamp as sa
-    >>> sa.PureLDP(eps0=1)._repr_html_()
-    '<b>any eps0-LDP randomizer</b>: <code>PureLDP(eps0=1)</code><br>local ε = 1'
-    """
+    """The view in HTML of a subject with a name and a local budget."""
 
     name: str
     parameters: Any  # tuple[Parameter, ...]
@@ -181,10 +176,6 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
 
     Raises ArgumentError for another utility or what is no mechanism, SupportMismatchError for a mechanism that has none
     of that kind.
-
-    >>> import symamp as sa
-    >>> variance_of(sa.RandomizedResponse(k=2, eps0="log(3)"), "frequency")
-    3/4
     """
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, one_of(UTILITIES, utility))

@@ -270,11 +270,7 @@ def first_two() -> dict[str, Any]:
 
 
 def as_set(report: int | Sequence[int]) -> str:
-    """Return the label of a set in tables: a tuple.
-
-    >>> as_set(3), as_set([1, 2])
-    ('(3,)', '(1, 2)')
-    """
+    """Return the label of a set in tables: a tuple."""
     return str((report,) if isinstance(report, int) else tuple(report))
 
 

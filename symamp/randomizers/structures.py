@@ -253,11 +253,7 @@ class DisjointCover(Family):
 
 
 def packed(c: sp.Expr) -> Mapping[tuple[str, ...], sp.Expr]:
-    """Return the shares of the sets of x0 and x1, and of third inputs, where there is room for sets of any kind.
-
-    >>> sorted(packed(sp.Rational(1, 4)))
-    [('x0',), ('x1',), ('x2',)]
-    """
+    """Return the shares of the sets of x0 and x1, and of third inputs, where there is room for sets of any kind."""
     pair: dict[tuple[str, ...], sp.Expr] = {("x0",): c, ("x1",): c}
     if c == _HALF:
         return pair

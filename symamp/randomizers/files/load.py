@@ -92,11 +92,6 @@ def table_from_json(data: object) -> FiniteMechanism:
     """Return the mechanism whose table a decoded JSON document holds.
 
     Raises FormatError, ExpressionError, and what ``FiniteMechanism`` raises (see ``load_mechanism``).
-
-    >>> table_from_json({
-    ...     "format": "symamp-mechanism", "version": 1, "name": "coin", "inputs": ["no", "yes"], "messages": ["0", "1"],
-    ...     "table": {"no": {"0": 0.75, "1": 0.25}, "yes": {"0": 0.25, "1": 0.75}}}).blanket("no", "yes").gamma
-    1/2
     """
     document, name, parameters = read_document(data, "mechanism")
     inputs, messages = (_labels(document[key], key) for key in ("inputs", "messages"))
@@ -139,10 +134,6 @@ def combined_from_json(data: object, read: Callable[[object], Mechanism], depth:
     ``read`` reads the documents of parts that are no combinations themselves. Raises FormatError for a document that
     does not have the documented shape, UnknownMechanismError for a family that there is not, and what ``joint``,
     ``parallel`` and the families raise.
-
-    >>> combined_from_json({"format": "symamp-combined", "version": 1, "name": "eight questions",
-    ...     "joint": [{"family": "krr", "parameters": {"k": 4, "eps0": "1/8"}, "times": 8}]}, read=None)
-    joint([RandomizedResponse(k=4, eps0=1/8)] * 8)
     """
     document, _, _ = read_document(data, "combined")
     kinds = [kind for kind in _KINDS if kind in document]
@@ -188,14 +179,6 @@ def family_from_json(data: object) -> DescribedFamily:
 
     Raises FormatError for a document that does not have the documented shape, ExpressionError for an expression
     outside the grammar, and what ``described_family`` raises.
-
-    >>> family_from_json({
-    ...     "format": "symamp-family", "version": 1, "name": "noisy one-hot vector",
-    ...     "parameters": {"D": {"lower": 2, "integer": True}, "f": {"lower": 0, "upper": "1/2"}},
-    ...     "structure": {"one-hot": {"size": "D", "letters": [
-    ...         {"label": "0", "own": "f", "other": "1 - f"}, {"label": "1", "own": "1 - f", "other": "f"}]}},
-    ... }).at(D=2).blanket().gamma
-    2*f
     """
     document, name, parameters = read_document(data, "family")
     reader = _Reader(parameters)
