@@ -201,7 +201,7 @@ def free_sets(c: sp.Expr) -> Patterns:
 
 
 def by_excess(c: sp.Expr, most: sp.Expr) -> Patterns:
-    """Return the patterns that stand for all whose h exceeds F by at most so much, whatever else is known of the sets."""
+    """Return the patterns that stand for all whose h exceeds F by at most so much, whatever the sets are."""
 
     def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
         both, none, found = c - p, 1 - c - p, []

@@ -160,7 +160,7 @@ def admissible_points(parameters: Sequence[Parameter], count: int = 4) -> list[d
 
 
 def probing_points(parameters: Sequence[Parameter]) -> list[dict[str, Fraction]]:
-    """Return the points of ``admissible_points``, and points near to them in which one parameter goes over its range."""
+    """Return the points of ``admissible_points``, and near ones in which one parameter goes over its range."""
     found = admissible_points(parameters)
     for start in found[:2]:
         for i, p in enumerate(parameters):

@@ -61,7 +61,7 @@ def turns(x: Floats) -> tuple[Floats, Floats]:
 
 
 def logarithms_above(x: Floats) -> Floats:
-    """Return numbers that are at least log x, and hardly more: proved by their exponentials; nan where there are none."""
+    """Return numbers at least log x, and hardly more, as their exponentials prove; nan where there are none."""
     with np.errstate(all="ignore"):
         rough = np.log(x)
     near = np.where(np.abs(rough) < LARGEST - 1.0, rough, np.nan)
