@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import expm1, floor, lcm, prod, sqrt
@@ -103,38 +103,25 @@ def cells_of(components: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]], singular: S
     return (*(Cell(*c) for c in components), *alone)
 
 
-@dataclass(frozen=True)
 class Basis:
-    """What all ratios are products of, and the common denominator of each exponent."""
+    """What all ratios of some cells are products of, and the common denominator of each exponent."""
 
-    bases: tuple[sp.Expr, ...]
-    denominators: tuple[int, ...]
-
-    @staticmethod
-    def of(cells: Sequence[Cell]) -> Basis:
-        """Return a basis for the ratios of some cells."""
-        denominators: dict[sp.Expr, int] = {}
-        for cell in cells:
-            for ratio in (cell.ratio0, cell.ratio1):
-                for base, exponent in (powers_of(ratio) if ratio != 0 else {}).items():
-                    denominators[base] = lcm(denominators.get(base, 1), int(exponent.q))
-        return Basis(tuple(denominators), tuple(denominators.values()))
-
-    @cached_property
-    def size(self) -> int:
-        """How many bases there are."""
-        return len(self.bases)
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        ratios = dict.fromkeys(r for cell in cells for r in (cell.ratio0, cell.ratio1))
+        self._powers = {r: powers_of(r) if r != 0 else {} for r in ratios}
+        found: dict[sp.Expr, int] = {}
+        for powers in self._powers.values():
+            for base, exponent in powers.items():
+                found[base] = lcm(found.get(base, 1), int(exponent.q))
+        self.bases, self.denominators, self.size = tuple(found), tuple(found.values()), len(found)
 
     def keys(self, cells: Sequence[Cell]) -> Integers:
         """Return one row for each cell: flags, the exponents of ratio0, those of ratio1."""
         rows = []
         for cell in cells:
-            exponents = []
-            for ratio in (cell.ratio0, cell.ratio1):
-                powers = powers_of(ratio) if ratio != 0 else {}
-                exponents += [
-                    int(powers.get(b, sp.Integer(0)) * d) for b, d in zip(self.bases, self.denominators, strict=True)
-                ]
+            both = (self._powers[r] for r in (cell.ratio0, cell.ratio1))
+            bases = list(zip(self.bases, self.denominators, strict=True))
+            exponents = [int(powers.get(b, sp.Integer(0)) * d) for powers in both for b, d in bases]
             rows.append([int(cell.singular), int(cell.ratio0 == 0), int(cell.ratio1 == 0), *exponents])
         if max((abs(x) for row in rows for x in row), default=0) > _LARGEST_EXPONENT:
             most = len(str(_LARGEST_EXPONENT)) - 1
@@ -180,7 +167,7 @@ class MergedCells:
     def __init__(self, whole: Composed) -> None:
         self.whole = whole
         self.cells = {leaf: cells_of(leaf.components, leaf.singular) for leaf in whole.leaves}
-        self.basis = Basis.of([c for found in self.cells.values() for c in found])
+        self.basis = Basis(c for found in self.cells.values() for c in found)
         self._leaf_keys = {leaf: self.basis.keys(found) for leaf, found in self.cells.items()}
         self._steps: dict[Decomposition, list[tuple[int, Integers]]] = {}
         self._merged: dict[Decomposition, Integers] = {}
@@ -224,10 +211,13 @@ class MergedCells:
             raise _too_many(len(keys))
         return keys, places
 
-    def given(self) -> list[sp.Expr]:
-        """Return the masses of the leaves' cells, and all weights."""
+    @property
+    def is_rational(self) -> bool:
+        """Whether all ratios and masses are rational numbers."""
+        masses = [cell.mass for cells in self.cells.values() for cell in cells]
         weights = [w for node in self._merged if isinstance(node, Composed) for w in node.weights]
-        return [cell.mass for cells in self.cells.values() for cell in cells] + weights
+        given = (*self.basis.bases, *masses, *weights)
+        return all(d == 1 for d in self.basis.denominators) and all(e.is_Rational for e in given)
 
     def masses(self, convert: Convert) -> list[Any]:
         """Return the masses of all cells, in the numbers that ``convert`` makes of the formulas of the leaves."""
@@ -269,28 +259,20 @@ class MergedCells:
 
     def ratios(self) -> list[tuple[sp.Expr, sp.Expr]]:
         """Return (r0, r1) of all cells as formulas."""
-        return [(self._formula(row, 0), self._formula(row, 1)) for row in self.keys]
 
-    def _exponents(self, row: Integers, k: int) -> tuple[int, ...] | None:
-        size = self.basis.size
-        return None if row[1 + k] else tuple(int(e) for e in row[FLAGS + k * size : FLAGS + (k + 1) * size])
+        def formula(exponents: tuple[int, ...] | None) -> sp.Expr:
+            if exponents is None:
+                return sp.Integer(0)
+            powers = zip(self.basis.bases, self.basis.denominators, exponents, strict=True)
+            return normal(sp.Mul(*(b ** sp.Rational(e, d) for b, d, e in powers)))
 
-    def _formula(self, row: Integers, k: int) -> sp.Expr:
-        exponents = self._exponents(row, k)
-        if exponents is None:
-            return sp.Integer(0)
-        return normal(
-            sp.Mul(
-                *(
-                    b ** sp.Rational(e, d)
-                    for b, d, e in zip(self.basis.bases, self.basis.denominators, exponents, strict=True)
-                )
-            )
-        )
+        return [(formula(first), formula(second)) for first, second in self.exponents()]
 
     def exponents(self) -> list[tuple[tuple[int, ...] | None, tuple[int, ...] | None]]:
         """Return the exponents of (r0, r1) for all cells, None for a ratio of 0."""
-        return [(self._exponents(row, 0), self._exponents(row, 1)) for row in self.keys]
+        cut = FLAGS + self.basis.size
+        rows = self.keys.tolist()
+        return [(None if row[1] else tuple(row[FLAGS:cut]), None if row[2] else tuple(row[cut:])) for row in rows]
 
 
 def _codes(part: Integers, group: Integers, power: int) -> tuple[Integers, Integers] | None:
@@ -375,9 +357,7 @@ def merged_law(structure: MergedCells, complete: bool) -> Law:
 
 def _rational(structure: MergedCells) -> RationalLaw | None:
     basis = structure.basis
-    if len(structure.keys) > _MOST_RATIONAL_CELLS or any(d != 1 for d in basis.denominators):
-        return None
-    if not all(e.is_Rational for e in (*basis.bases, *structure.given())):
+    if len(structure.keys) > _MOST_RATIONAL_CELLS or not structure.is_rational:
         return None
     values = [fmpq_of(b) for b in basis.bases]
     numbers = structure.masses(fmpq_of)
@@ -413,8 +393,8 @@ class _Atom:
         self.mass = atom.mass()
 
 
-def coarse_laws(whole: Composed, leaves: Sequence[Decomposition], complete: bool) -> tuple[Law, Law]:
-    """Return (below, above): laws of some thousand atoms whose divergences enclose that of the whole, for all n.
+class _Lattice:
+    """Laws of some thousand atoms whose divergences enclose that of the whole, for all n.
 
     ``leaves`` are the parts that are rounded, each as a whole: the fewer, the closer the two laws.
 
@@ -428,11 +408,7 @@ def coarse_laws(whole: Composed, leaves: Sequence[Decomposition], complete: bool
 
     Raises ArgumentError for parts with ratios that are 0, or with messages that name their sender.
     """
-    found = _Lattice(whole, leaves, complete)
-    return found.below(), found.above()
 
-
-class _Lattice:
     def __init__(self, whole: Composed, leaves: Sequence[Decomposition], complete: bool) -> None:
         self.whole, self.complete = whole, complete
         self.laws = {leaf: leaf.enclosing_laws or (law_of(leaf, complete),) * 2 for leaf in leaves}
@@ -730,7 +706,8 @@ class Composed(Decomposition):
         """
         if self.parameters or not self._has_too_many:
             return None
-        return coarse_laws(*self._in_groups(), self.complete)
+        found = _Lattice(*self._in_groups(), self.complete)
+        return found.below(), found.above()
 
     def _in_groups(self) -> tuple[Composed, tuple[Decomposition, ...]]:
         """Return the same with factors multiplied out in groups of some hundred components, and these groups."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import sympy as sp
@@ -147,11 +148,5 @@ def theorem_p(rows: list[list[fmpq]]) -> tuple[int, int] | None:
 
 def _are_comonotone(up: list[fmpq], down: list[fmpq]) -> bool:
     """Return whether the second list never rises where the first one does."""
-    order = sorted(zip(up, (-d for d in down), strict=True))
-    groups = {u: [-d for v, d in order if v == u] for u, _ in order}
-    low: fmpq | None = None
-    for found in groups.values():
-        if low is not None and max(found) > low:
-            return False
-        low = min(found)
-    return True
+    order = sorted(zip(up, (-d for d in down), strict=True))  # where the first list is equal the second one falls
+    return all(before <= after for (_, before), (_, after) in pairwise(order))

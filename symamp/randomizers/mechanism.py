@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html import escape
+from itertools import permutations
 from typing import Any, ClassVar
 
 import sympy as sp
@@ -311,19 +312,17 @@ def two_levels_degrade(family: LocalRandomizer) -> str | None:
 
 def _two_levels(family: LocalRandomizer, budget: sp.Symbol) -> bool:
     """Whether there are two levels of ratio e^eps0, and only they depend on eps0."""
-    levels: list[sp.Expr] = []
+    levels: dict[sp.Expr, None] = {}
     for orbit in family.orbits(family.pairs()[0]):
         # The numbers of further inputs say which messages there are: they may not move with eps0 either.
         counts = [number for _, number in orbit.rest if number is not None]
         if any(e.has(budget) for e in (orbit.measure, *counts)):
             return False
         if orbit.measure != 0:
-            levels += [normal(d) for d in (*orbit.density, *(d for d, _ in orbit.rest))]
-    distinct = list(dict.fromkeys(levels))
-    if len(distinct) != 2 or any(d == 0 for d in distinct):
-        return False
-    a, b = distinct
-    return any(is_zero(high / low - sp.exp(budget)) for high, low in ((a, b), (b, a)))
+            levels |= dict.fromkeys(normal(d) for d in (*orbit.density, *(d for d, _ in orbit.rest)))
+    return (
+        len(levels) == 2 and 0 not in levels and any(is_zero(a / b - sp.exp(budget)) for a, b in permutations(levels))
+    )
 
 
 def is_wider_with_budget(

@@ -72,6 +72,8 @@ def value(text: str, point: dict[str, Fraction], bits: int = 300) -> flint.arb:
 def _value(node: ast.expr, point: dict[str, Fraction]) -> flint.arb:
     match node:
         case ast.Constant(value=number):
+            if not math.isfinite(number):  # beyond doubles
+                return flint.arb("nan")
             exact = Fraction(str(number))
             return flint.arb(flint.fmpq(exact.numerator, exact.denominator))
         case ast.Name(id=name):
