@@ -172,63 +172,67 @@ def _visible(expr: sp.Expr) -> str:
 def decomposition_latex(decomposition: Components) -> str:
     """Return a LaTeX table of components and GPARV values, with gamma and the legend."""
     shown = setting(decomposition)
-    rows = [" & ".join(latex(cell) for cell in row) for row in shown.rows]
-    rows.append(rf"\text{{null}} & & {latex(shown.null_mass)} & 0")
+    rows = [" & ".join(map(latex, row)) for row in shown.rows] + [rf"\text{{null}} & & {latex(shown.null_mass)} & 0"]
     head = r"R(x_0)/m & R(x_1)/m & \text{mass} & \text{GPARV } G \\ \hline "
-    legend = r",\quad ".join(rf"{latex(symbol)} = {latex(value)}" for symbol, value in shown.legend)
-    lines = [
-        r"\begin{array}{cccc}" + head + r" \\ ".join(rows) + r"\end{array}",
-        rf"\gamma = {latex(shown.gamma)},\quad {legend}",
-    ]
+    lines = [rf"\gamma = {latex(shown.gamma)},\quad {_legend_latex(shown)}"]
     lines += [rf"\text{{no blanket: }} R(x_0) = {latex(a)},\ R(x_1) = {latex(b)}" for a, b in shown.singular]
-    return r"$\displaystyle \begin{array}{l}" + r" \\[1em] ".join(lines) + r"\end{array}$"
+    return _table_latex("cccc", head + r" \\ ".join(rows), *lines)
 
 
 def triple_latex(others: tuple[str, ...], triples: tuple[Components, ...]) -> str:
     """Return a LaTeX table of the triples (R(x0), R(x1), R(x)), one block of rows for each other input x."""
-    head = r"x & R(x_0)/R(x) & R(x_1)/R(x) & \text{mass} & G "
-    body = ""
+    body = r"x & R(x_0)/R(x) & R(x_1)/R(x) & \text{mass} & G "
     for x, law in zip(others, triples, strict=True):
         shown = setting(law)
-        cells = [" & ".join(latex(cell) for cell in row) for row in shown.rows]
+        cells = [" & ".join(map(latex, row)) for row in shown.rows]
         cells += [rf"\infty & \infty & R(x_0) = {latex(a)},\ R(x_1) = {latex(b)} & " for a, b in shown.singular]
         body += r"\\ \hline " + r" \\ ".join(rf"\text{{{x if i == 0 else ''}}} & {row}" for i, row in enumerate(cells))
-    legend = r",\quad ".join(rf"{latex(symbol)} = {latex(value)}" for symbol, value in setting(triples[0]).legend)
-    table = r"\begin{array}{ccccc}" + head + body + r"\end{array}"
-    return r"$\displaystyle \begin{array}{l}" + table + r" \\[1em] " + legend + r"\end{array}$"
+    return _table_latex("ccccc", body, _legend_latex(setting(triples[0])))
+
+
+def _legend_latex(shown: Setting) -> str:
+    return r",\quad ".join(rf"{latex(symbol)} = {latex(value)}" for symbol, value in shown.legend)
+
+
+def _table_latex(columns: str, body: str, *lines: str) -> str:
+    table = rf"\begin{{array}}{{{columns}}}{body}\end{{array}}"
+    return r"$\displaystyle \begin{array}{l}" + r" \\[1em] ".join((table, *lines)) + r"\end{array}$"
 
 
 def triple_text(others: tuple[str, ...], triples: tuple[Components, ...]) -> str:
     """Return the same as plain Unicode text."""
-    from rich.table import Table
-
-    pair = triples[0].pair
-    table = Table(title=f"envelope for inputs {pair[0]}, {pair[1]}")
-    for column in ("x", "R(x0)/R(x)", "R(x1)/R(x)", "mass", "GPARV value"):
-        table.add_column(column, vertical="middle")
+    table = _table(f"envelope for inputs {', '.join(triples[0].pair)}", "x", "R(x0)/R(x)", "R(x1)/R(x)")
     for x, law in zip(others, triples, strict=True):
         shown = setting(law)
         for i, row in enumerate(shown.rows):
-            table.add_row(x if i == 0 else "", *(_pretty(cell) for cell in row), end_section=i == len(shown.rows) - 1)
-        for a, b in shown.singular:
-            table.add_row("", "oo", "oo", f"{_pretty(a)}\nand\n{_pretty(b)}", "names its sender")
+            table.add_row(x if i == 0 else "", *map(_pretty, row), end_section=i == len(shown.rows) - 1)
+        _add_singular(table, shown, "", "oo", "oo")
     return _rendered(table, ", ".join(_legend(triples[0])))
 
 
 def decomposition_table(decomposition: Components) -> Table:
     """Return a table for rich of components, masses and GPARV values."""
+    shown = setting(decomposition)
+    table = _table(f"blanket decomposition for inputs {', '.join(decomposition.pair)}", "R(x0)/m", "R(x1)/m")
+    for row in shown.rows:
+        table.add_row(*map(_pretty, row), end_section=True)
+    table.add_row("null", "null", _pretty(shown.null_mass), "0", end_section=True)
+    _add_singular(table, shown, "no blanket", "no blanket")
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
     from rich.table import Table
 
-    shown = setting(decomposition)
-    table = Table(title=f"blanket decomposition for inputs {decomposition.pair[0]}, {decomposition.pair[1]}")
-    for column in ("R(x0)/m", "R(x1)/m", "mass", "GPARV value"):
+    table = Table(title=title)
+    for column in (*columns, "mass", "GPARV value"):
         table.add_column(column, vertical="middle")
-    for row in shown.rows:
-        table.add_row(*(_pretty(cell) for cell in row), end_section=True)
-    table.add_row("null", "null", _pretty(shown.null_mass), "0", end_section=True)
-    for a, b in shown.singular:
-        table.add_row("no blanket", "no blanket", f"{_pretty(a)}\nand\n{_pretty(b)}", "names its sender")
     return table
+
+
+def _add_singular(table: Table, shown: Setting, *first: str) -> None:
+    for a, b in shown.singular:
+        table.add_row(*first, f"{_pretty(a)}\nand\n{_pretty(b)}", "names its sender")
 
 
 def decomposition_text(decomposition: Components) -> str:

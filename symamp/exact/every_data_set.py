@@ -12,8 +12,7 @@ import sympy as sp
 from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
-from symamp.exact.histograms import excess_of_pair
-from symamp.exact.laws import HistogramLaws
+from symamp.exact.histograms import HistogramLaws, excess_of_pair
 from symamp.exact.weights import BITS, ScaledLevel, level_of_budget, merged_columns, weights_of
 from symamp.numbers.disks import UNIT
 from symamp.randomizers.finite import FiniteMechanism

@@ -12,8 +12,15 @@ from typing import TypeAlias
 import sympy as sp
 
 from symamp.errors import ArgumentError, Problem, checked_call
-from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
-from symamp.exact.laws import HistogramLaw, HistogramLaws
+from symamp.exact.histograms import (
+    Divergence,
+    HistogramLaw,
+    HistogramLaws,
+    as_divergence,
+    check_size,
+    divergence,
+    excess_of_pair,
+)
 from symamp.exact.weights import BITS, Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
 from symamp.numbers.reading import budget, users
 from symamp.numbers.surroundings import undisturbed
