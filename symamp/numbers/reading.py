@@ -492,12 +492,21 @@ def read_formula(
     symamp.errors.ExpressionError: entry: got x**1000000000, expected exponents of at most 10000 in size, ...
     """
 
+    typed: dict[sp.Expr, sp.Float] = {}
+
     def refuse(part: sp.Expr, accepted: str) -> Never:
-        raise ExpressionError(argument, part, accepted)
+        raise ExpressionError(argument, rewritten(part, lambda x: typed.get(x, x)) if typed else part, accepted)
+
+    def exact(part: sp.Expr) -> sp.Expr:
+        number = binary(part._mpf_) if part.is_Float else None
+        if number is None:
+            return part
+        typed[rational_of(number)] = part
+        return rational_of(number)
 
     try:
         if floats:
-            expr = rewritten(expr, lambda x: rational_of(n) if x.is_Float and (n := binary(x._mpf_)) is not None else x)
+            expr = rewritten(expr, exact)
         return built(expr, {old.name: new for old, new in swap.items()}, OBJECT, refuse, points, probes)
     except RecursionError:
         raise ExpressionError(argument, expr, f"at most {OBJECT.depth} levels of nesting") from None
