@@ -267,7 +267,9 @@ class RoundsProof:
                 verdict = verify(json.dumps(data))
                 if verdict.status == "valid":
                     return data
-        told = Problem(f"the verifier refuses it: {verdict.reason}")
+                told = Problem(f"the verifier refuses it: {verdict.reason}")
+                if verdict.error == "TooLarge":
+                    raise PrecisionError("certificate", told, "ask with a larger gap, or effort='quick'")
         raise PrecisionError("certificate", told, "ask with a larger gap")
 
     def _claimed(self, asked: Query, low: fmpq, most: Dyadic, slack: fmpq) -> Data:

@@ -116,7 +116,9 @@ def certificate(claim: Claim) -> Data:
         "below": partial(_pieces_below, users, below) if below else None,
     }
     supposed = users.supposed((*claim.above, *(e for proof in proofs for e in proof.found)))
-    return accepted({"quantity": claim.asked.quantity, **stated}, [users.setting], sides, supposed)
+    is_noise = any(isinstance(e.part, NoiseInterval) for e in claim.above)
+    remedy = _instead(claim.question.subject) if is_noise else "ask with a larger gap"
+    return accepted({"quantity": claim.asked.quantity, **stated}, [users.setting], sides, supposed, remedy)
 
 
 def written(
@@ -132,7 +134,11 @@ def written(
 
 
 def accepted(
-    claim: Data, settings: list[Data], sides: dict[str, Callable[[int], Data] | None], supposed: list[str]
+    claim: Data,
+    settings: list[Data],
+    sides: dict[str, Callable[[int], Data] | None],
+    supposed: list[str],
+    remedy: str = "ask with a larger gap",
 ) -> Data:
     """Return the first certificate that the verifier accepts, with more and more bits, or raise PrecisionError."""
     for more in MORE_BITS:
@@ -147,7 +153,9 @@ def accepted(
         verdict = verify(json.dumps(data))
         if verdict.status == "valid":
             return data
-    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
+        if verdict.error == "TooLarge":  # with more bits it is larger
+            break
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), remedy)
 
 
 def _of_base(found: Evidence) -> Evidence:
@@ -331,8 +339,9 @@ def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict
             "certificate", Problem(f"{len(groups)} pairs of inputs are too many"), "ask with method='blanket'"
         )
     for group in groups:
-        own = whole.part(group[0])
-        found.append(known.get(own.signature) or _evaluated(own, at.level, n, bound))
+        own, names = whole.part(group[0]), {(table.inputs[i], table.inputs[j]) for i, j in group}
+        alike = (e for e in known.values() if e.part.method == own.method and e.part.pair in names)
+        found.append(known.get(own.signature) or next(alike, None) or _evaluated(own, at.level, n, bound))
     return Proof(at, bound, tuple(found) or (_evaluated(blanket_of_rows(table, (0, 1)), at.level, n, bound),), theta)
 
 
@@ -344,7 +353,7 @@ def _evaluated(part: PairBound, level: Level | None, n: int, bound: fmpq | arb) 
             return Evidence.of(part, level, Enclosure(arb(0), one, "no positive value", 128))
     for gap in FINER_GAPS:
         found = Evidence.of(part, level, part.enclose(level, n, Settings(gap=gap)))
-        if found.upper.ball <= bound:
+        if found.upper.ball <= bound or found.lower.ball > bound:  # proved, or not to be proved by any gap
             break
     return found
 

@@ -79,7 +79,7 @@ class TrainingProof:
         Raises ArgumentError for training that has none, PrecisionError if it is not accepted.
         """
         if self.training is None or most.exponent is None:
-            told = "random allocation or Poisson sampling, with a table, or Laplace, discrete or normal noise"
+            told = "random allocation or Poisson sampling, with a table, or Laplace, logistic, discrete or normal noise"
             raise ArgumentError("certificate", Problem("training of this kind has no certificate"), f"ask about {told}")
         is_epsilon, points = asked.quantity == "epsilon", _Points()
         found = {(name, up): (below, above)[up] for name, above, below in self.directions for up in (False, True)}

@@ -24,7 +24,7 @@ from symamp.laws.law import Atom, Floats, Law, RationalLaw
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number, listed
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
-from symamp.randomizers.noise.distributions import Laplace
+from symamp.randomizers.noise.distributions import Laplace, Logistic
 from symamp.sums.kernels.one_sided import Lognormal, Summand
 
 _CELLS, _FEWER_CELLS, _SPARE = 400, 64, 25.0
@@ -33,6 +33,8 @@ logarithm, what lies beyond them is less than what matters: width against time."
 _GRID, _GRID_REACH, _PER_SIZE, _FAR = 40_001, 40.0, 30.0, 50.0
 """Places from which the cells of a statistic are found, in deviations; how many deviations of its sum its values take;
 and the logarithm that stands for an infinite ratio."""
+_LOGISTIC_REACH = 14.0
+"""Where the cells of logistic noise end, in units of its scale: ratios hardly change beyond."""
 _MOST_POINTS = 4_000
 """Integers with a mass of their own, of discrete noise."""
 
@@ -558,8 +560,8 @@ def _ball(x: fmpq) -> Callable[[], arb]:
 class NoiseStep(_Noise):
     """A step with noise of the catalogue, such as ``sa.Laplace(eps0=1)``, on clipped numbers in [0, 1] or [-1, 0].
 
-    Its density is even and falls away from 0, so that a shift by 1 dominates all smaller ones. Certificates, several
-    steps of an epoch and replacement are for Laplace noise.
+    Its density is even and falls away from 0, so that a shift by 1 dominates all smaller ones. Certificates and several
+    steps of an epoch are for Laplace and logistic noise, replacement for Laplace noise.
 
     >>> import symamp as sa
     >>> NoiseStep(sa.Laplace(eps0=1)).ratios
@@ -590,38 +592,44 @@ class NoiseStep(_Noise):
         if shifts == WITH_WITHOUT:
             law = _noise_law(self.noise)
             return law, law
-        if not self._is_laplace:
+        if self._kind != "laplace":
             what = Problem(f"{self.noise!r} does not say what a replaced example does")
             told = "take a GaussianStep, sa.Laplace(eps0=...), or neighbours='add_remove'"
             raise SupportMismatchError("noise", what, told)
         return self.finite(shifts, log_least)
 
     def data(self) -> dict[str, Any] | None:
-        """Return what a certificate says of the step; None of other noise than Laplace noise."""
-        return {"kind": "laplace", "eps0": expression_text(self.noise["eps0"])} if self._is_laplace else None
+        """Return what a certificate says of the step; None of other noise than Laplace and logistic noise."""
+        return {"kind": self._kind, "eps0": expression_text(self.noise["eps0"])} if self._kind else None
 
     @property
-    def _is_laplace(self) -> bool:
-        return type(self.noise) is Laplace
+    def _kind(self) -> str:
+        return {Laplace: "laplace", Logistic: "logistic"}.get(type(self.noise), "")
 
     def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
-        """Return laws of cells; SupportMismatchError for other noise than Laplace noise."""
-        self._require_laplace()
+        """Return laws of cells; SupportMismatchError for noise of which none are known."""
+        self._require_cells()
         return super().finite(shifts, log_least)
 
-    def _require_laplace(self) -> None:
-        if not self._is_laplace:
+    def _require_cells(self) -> None:
+        if not self._kind:
             what = Problem(f"no cells of messages are known of {self.noise!r}")
-            raise SupportMismatchError("noise", what, "take sa.Laplace(eps0=...), a GaussianStep or a TableStep")
+            told = "take sa.Laplace(eps0=...), sa.Logistic(eps0=...), a GaussianStep or a TableStep"
+            raise SupportMismatchError("noise", what, told)
 
     def are_flat(self, start: float, end: float, shifts: Shifts) -> Flat:
-        """Return of the ratio of each world whether it is the same between two places: beyond both shifts."""
+        """Return of each ratio whether it is the same between two places: of Laplace noise beyond both shifts."""
+        if self._kind == "logistic":
+            return super().are_flat(start, end, shifts)
         first, second = (end <= min(s, shifts[2]) or start >= max(s, shifts[2]) for s in shifts[:2])
         return first, second
 
     def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any]:
-        """Return where cells of messages begin and end, and how many there are: ratios are constant beyond."""
-        return {"from": float(min(shifts)), "to": float(max(shifts)), "count": _FEWER_CELLS}
+        """Return where cells of messages begin and end, and how many there are: ratios hardly change beyond."""
+        if self._kind == "laplace":
+            return {"from": float(min(shifts)), "to": float(max(shifts)), "count": _FEWER_CELLS}
+        reach = _LOGISTIC_REACH / float(number(self.noise["eps0"])())
+        return {"from": min(shifts) - reach, "to": max(shifts) + reach, "count": _CELLS}
 
     def beyond(self, y: arb, shift: int) -> arb:
         """Return the probability of a message above y."""
@@ -630,21 +638,29 @@ class NoiseStep(_Noise):
 
     def ratio(self, y: arb, shift: int, other: int) -> arb:
         """Return the density moved by one shift over that moved by another."""
-        return (number(self.noise["eps0"])() * (abs(y - other) - abs(y - shift))).exp()
+        rate = number(self.noise["eps0"])()
+        if self._kind == "logistic":
+            return ((rate * (y - other) / 2).cosh() / (rate * (y - shift) / 2).cosh()) ** 2
+        return (rate * (abs(y - other) - abs(y - shift))).exp()
 
     def limits(self, shifts: Shifts) -> tuple[Masses, Masses]:
         """Return the ratios far out on both sides."""
 
         def at(side: int) -> Masses:
-            return lambda: tuple(self.ratio(arb(2 * side), s, shifts[2]) for s in shifts[:2])
+            return lambda: tuple((side * (s - shifts[2]) * number(self.noise["eps0"])()).exp() for s in shifts[:2])
 
         return at(-1), at(1)
 
     def rough(self, shifts: Shifts) -> tuple[Floats, Floats, list[Floats]]:
         """Return messages, their weights without the example, and logarithms of ratios of both worlds, in doubles."""
-        self._require_laplace()
-        y = np.linspace(-2.0, 2.0, _GRID)
-        logs = [-float(number(self.noise["eps0"])()) * abs(y - s) for s in shifts]
+        self._require_cells()
+        rate, reach = float(number(self.noise["eps0"])()), 2.0
+        if self._kind == "logistic":
+            reach += _GRID_REACH / rate
+        y = np.linspace(-reach, reach, _GRID)
+        logs = [-rate * abs(y - s) for s in shifts]
+        if self._kind == "logistic":  # 4 cosh^2 is e^|z| (1 + e^-|z|)^2
+            logs = [x - 2.0 * np.log1p(np.exp(x)) for x in logs]
         return y, np.exp(logs[2]), [x - logs[2] for x in logs[:2]]
 
 
