@@ -148,8 +148,23 @@ def test_one_round_has_the_certificate_of_its_profile():
     assert (answer.least, answer.most) == (alone.least, alone.most)
     assert answer.certificate() == alone.certificate()
     assert one.delta("0.2").certificate() == PROFILE.delta("0.2").certificate()
-    with pytest.raises(sa.errors.ArgumentError, match="no certified points"):
-        sa.from_privacy_profile([(0, 0.2), (1, 0)]).rounds(2).delta("5").certificate()
+
+
+def test_beyond_all_losses_nothing_is_left():
+    """Of delta from the sum of all budgets on, and of eps where that sum is the upper end."""
+    sampled = PROFILE.sampled(n=1000, of=5000).rounds(2)
+    for answer in (
+        sa.from_privacy_profile([(0, 0.2), (1, 0)]).rounds(2).delta("5"),
+        sampled.delta("3/2"),
+        sampled.epsilon("1e-5000"),
+    ):
+        claim = checked(answer)["claim"]
+        assert (claim["quantity"], claim["upper"]) == ("delta", "0") or float(
+            Fraction(claim["upper"])
+        ) == pytest.approx(answer.upper)
+    less = json.loads(json.dumps(sampled.delta("3/2").certificate()))
+    less["claim"]["eps"] = "1/2"
+    assert status(less) == "invalid"
 
 
 # ----------------------------------------------------------------------------------------------------- command line

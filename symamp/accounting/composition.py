@@ -23,7 +23,7 @@ from symamp.accounting.losses import (
     gaussian_epsilon,
     gaussian_log_delta,
 )
-from symamp.accounting.pairs import Pairs, RoundPairs, composition_gap
+from symamp.accounting.pairs import Pairs, RoundCurve, RoundPairs, composition_gap
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.round import USUAL_GAP, DirectedRound, Round
 from symamp.accounting.rounds_proof import RoundsProof, Side
@@ -45,6 +45,8 @@ EXPORT_DELTA = "1e-12"
 """How far the tails matter where it is not said."""
 _DELTA_PER_WIDTH = 3.0
 """What sums over frequencies may leave open of delta, in units of the width of eps: a rule of thumb."""
+_LEAST_BITS, _BITS = 64, 256
+"""Of what is proved by the largest losses alone."""
 _LARGEST_EPS = 700.0
 """Beyond it levels are long fractions."""
 
@@ -120,9 +122,11 @@ class Composition(HasCurve):
         above = self.known.pairs(True, guess, query.log_delta, width, effort=effort)
         below = self.known.pairs(False, guess, query.log_delta, width, effort=effort)
         high, low = certified_bracket(above.pairs, below.pairs, query, guess)
+        proved = [_proved(*side) for side in ((above, high), (below, low))]
         if self.known.largest <= high[0]:
             high = self.known.largest, None, 0
-        proof = RoundsProof(*(_proved(*side) for side in ((above, high), (below, low))))
+            proved[0] = None if high[0] == inf else self._beyond_all(exact_double(high[0]))
+        proof = RoundsProof(*proved)
         aimed = width or max(found.gap for found, _ in self.rounds)
         least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (low[0], high[0]))
         own, limited = Interval(least.below, most.above), above.limited or below.limited
@@ -156,7 +160,8 @@ class Composition(HasCurve):
         if alone is not None:
             return alone
         if self.known.exceeds_all(query.given):
-            return Answer(self._question, query, ZERO, ZERO, Interval(0.0, 0.0), proof=RoundsProof(None, None))
+            proof = RoundsProof(self._beyond_all(expression_text(query.given)), None)
+            return Answer(self._question, query, ZERO, ZERO, Interval(0.0, 0.0), proof=proof)
         value = float(sp.N(query.given, 17))
         log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
         ends, limited = [ZERO, Dyadic(1)], False
@@ -184,6 +189,12 @@ class Composition(HasCurve):
         return Answer(
             self._question, query, least, most, own, limited=limited, gaussian=gaussian, aimed=aimed, proof=proof
         )
+
+    def _beyond_all(self, eps: str) -> Side:
+        """Return what proves that nothing is left at an eps that is at least the largest losses of all rounds."""
+        tops = [(found, count, found.top or fmpq(1)) for found, count in self.rounds]
+        curves = (RoundCurve(found, count, CurvePoints((), 1 / top, top), _LEAST_BITS) for found, count, top in tops)
+        return Side(tuple(curves), eps, None, _BITS)
 
     def estimate(self, query: Query, up: bool, width: float) -> float:
         """Return an estimate of the logarithm of an end of delta, from points as dense as ``width`` asks.

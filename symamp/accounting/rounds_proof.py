@@ -238,7 +238,7 @@ class RoundsProof:
         """
         if self.above is None and self.below is None:
             raise ArgumentError(
-                "certificate", Problem(f"no certified points belong to {rounds}"), "ask for epsilon or delta of rounds"
+                "certificate", Problem(f"no certified points belong to {rounds}"), "ask for a larger delta"
             )
         listed = self.below is not None and all(
             c.data_set is None or _is_listed(c.data_set[0]) for c in self.below.curves
