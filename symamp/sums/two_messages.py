@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import ceil, exp, inf, log, log1p, sqrt
+from math import asin, ceil, exp, inf, log, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
-from flint import acb, arb
+from flint import acb, acb_mat, arb
 
 from symamp.laws.law import Floats, Level, Number, total
 from symamp.numbers.surroundings import at_precision
@@ -71,11 +71,13 @@ _LARGEST_TILT, _LARGE_TILT, _LARGEST_DOUBLE = 300.0, 30.0, 1e300
 _PIECES, _FEW_PIECES, _WIDE = 16, 12, 1e-3
 """Into so many pieces the thresholds within 1 of the tilted mean are cut: time against the width of one box. Fewer are
 enough where boxes may be wider than the last number."""
-BOX_GAP, _SHARE_OF_GAP, _MOST_BOXES, _FEW_BOXES = 5e-5, 0.5, 1000, 64
+BOX_GAP, _SHARE_OF_GAP, _MOST_BOXES, _FEW_BOXES = 5e-5, 0.9, 1000, 64
 """Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found, and more, up to a
 share of the gap, where a wide one is asked for; and how many there are before wider ones are taken, fewer where they
 may be wide."""
-_NEIGHBOURS, _GRID, _MOST_LISTED = 8, 16, 64
+_NARROWER = 2.0
+"""By so much the spread bound is expected to come nearer to the truth on half of a box."""
+_NEIGHBOURS, _GRID, _MOST_LISTED = 4, 8, 64
 """Compositions tried for the largest divergence: so many beside either end and beside the best, a grid of so many
 steps, and all of them where there are few."""
 
@@ -101,7 +103,7 @@ class FloatCounts:
 
     def __init__(self, gain: float, minus_one: float, ones: Sequence[float], zeros: Sequence[float]) -> None:
         self.gain, self.minus_one = gain, min(minus_one, _LARGEST_DOUBLE)
-        self._ones, self._zeros = np.array(ones), np.array(zeros)
+        self._chances = tuple(zip(ones, zeros, strict=True))
         self.tilt = min(log1p(minus_one / gain), _LARGEST_TILT) if gain > 0.0 else _LARGEST_TILT
 
     def log_divergence(self, users: Sequence[int], gap: float = _EVALUATION_GAP) -> float:
@@ -110,44 +112,46 @@ class FloatCounts:
 
     def planned(self, users: Sequence[int], gap: float) -> tuple[CountPlan, float]:
         """Return a plan for a relative accuracy of about ``gap``, and the estimate of log D."""
-        counts = np.array(users, dtype=float)
-        m = int(sum(users))
-        share = self._shares(self.tilt)
-        deviation = sqrt(max(float(counts @ (share * (1.0 - share))), 0.0))
-        theta = max(self.tilt, 1.0 / max(deviation, 1.0))
-        k = min(max(round(float(counts @ share) + 0.5), 1), m + 1)
-        scale = self._cumulant(counts, theta) - (k - 1) * theta
-        width = max(deviation, 1.0)
-        log_size = scale + log(self.gain) - log(3.0 * width) - log1p((width * theta) ** 2)
+        groups = [(c, p, q) for c, (p, q) in zip(users, self._chances, strict=True) if c]
+        m = sum(users)
+        mean, variance = _moments(groups, self.tilt)
+        width = max(sqrt(variance), 1.0)
+        theta = max(self.tilt, 1.0 / width)
+        k = min(max(round(mean + 0.5), 1), m + 1)
+        tilts = np.concatenate([[theta], theta + _SHIFTS / width, np.maximum(theta - _SHIFTS / width, 0.0)])
+        heights = _cumulants(groups, tilts) - (k - 1) * tilts
+        scale = float(heights[0])
+        log_size = log(self.gain) - log(3.0 * width) - log1p((width * theta) ** 2)
         tolerance = log(min(gap, 1.0 / width**2)) - _MARGIN
-        size = log_size - scale + tolerance - log(self.gain + self.minus_one)
-        further, right = self._period(counts, theta, theta + _SHIFTS / width, k, size)
-        nearer, left = self._period(counts, theta, np.maximum(theta - _SHIFTS / width, 0.0), k, size)
+        size = log_size + tolerance - log(self.gain + self.minus_one)
+        # Periods from which Chernoff's bound at a tilt is below the size, in units of scale.
+        with np.errstate(all="ignore"):
+            periods = (heights - scale + 3.0 * tilts - size) / np.abs(tilts - theta)
+        periods, tilts = (x[1:].reshape(2, -1) for x in (np.where(np.isnan(periods), inf, periods), tilts))
+        further, nearer = (float(t[i]) for t, i in zip(tilts, periods.argmin(axis=1), strict=True))
+        right, left = (max(ceil(x), 1) for x in periods.min(axis=1).tolist())
         period = max(left, min(right, m + 4), 3) | 1
-        share = self._shares(theta)
-        variance = float(counts @ (share * (1.0 - share)))
+        variance = _moments(groups, theta)[1]
         needed = -(tolerance - 2.0 * log(width * theta + 1.0)) + 2.0
-        reach = np.pi if needed >= 2.0 * variance else 2.0 * np.arcsin(sqrt(0.5 * needed / variance))
-        last = min(ceil(period * reach / (2.0 * np.pi)), (period - 1) // 2)
+        reach = pi if needed >= 2.0 * variance else 2.0 * asin(sqrt(0.5 * needed / variance))
+        last = min(ceil(period * reach / (2.0 * pi)), (period - 1) // 2)
         plan = CountPlan(k, theta, nearer, further, period, last)
-        return self._with_best(plan, counts, share, scale, m)
+        return self._with_best(plan, groups, scale, m)
 
-    def _with_best(
-        self, plan: CountPlan, counts: Floats, share: Floats, scale: float, m: int
-    ) -> tuple[CountPlan, float]:
-        u = 2.0 * np.pi / plan.period * np.arange(plan.last + 1)
-        sine, half = np.sin(u), np.sin(0.5 * u) ** 2
-        modulus, phase = np.zeros_like(u), (float(counts @ share) - (plan.k - 1)) * u
-        for c, w in zip(counts, share, strict=True):
-            modulus += 0.5 * c * np.log1p(np.maximum(-4.0 * w * (1.0 - w) * half, -1.0 + 1e-300))
-            phase += c * (np.arctan2(w * sine, 1.0 - 2.0 * w * half) - w * u)
+    def _with_best(self, plan: CountPlan, groups: FloatGroups, scale: float, m: int) -> tuple[CountPlan, float]:
+        u = 2.0 * pi / plan.period * np.arange(plan.last + 1)
         s = plan.theta + 1j * u
-        terms = np.exp(modulus + 1j * phase) * (2.0 / plan.period)
+        sine, half, logs = np.sin(u), np.sin(0.5 * u) ** 2, -1j * (plan.k - 1) * u
+        for c, p, q in groups:  # from differences, for many users multiply what is rounded
+            w = p / (p + q * exp(-plan.theta))
+            logs += c * (0.5 * np.log1p(np.maximum(-4.0 * w * (1.0 - w) * half, -1.0 + 1e-300)))
+            logs += 1j * c * np.arctan2(w * sine, 1.0 - 2.0 * w * half)
+        terms = np.exp(logs) * (2.0 / plan.period)
         terms[0] *= 0.5
         with np.errstate(all="ignore"):  # what overflows is no number, and is left out
             value = float(((self.gain - self.minus_one / np.expm1(s)) * terms).real.sum())
             terms *= self.gain - (self.gain + self.minus_one) * np.exp(-s)
-            steps = [float((np.exp(-i * s) * terms).real.sum()) for i in _THRESHOLDS]
+            steps = (np.exp(np.outer(-s, _THRESHOLDS)).T @ terms).real.tolist()
         values = _around(value, steps)
         best = max(
             ((v, -abs(i), i) for i, v in values.items() if 1 <= plan.k + i <= m + 1 and v > 0.0), default=(0.0, 0, 0)
@@ -155,25 +159,21 @@ class FloatCounts:
         found = replace(plan, k=plan.k + best[2])
         return found, scale + log(best[0]) if best[0] > 0.0 else -inf
 
-    def _period(self, counts: Floats, theta: float, tilts: Floats, k: int, log_size: float) -> tuple[float, int]:
-        """Return a tilt and the period from which Chernoff's bound there is below a size in units of scale."""
-        base = self._cumulant(counts, theta)
-        excess = self._cumulants(counts, tilts) - base - (tilts - theta) * (k - 1) + 3.0 * tilts
-        periods = (excess - log_size) / np.abs(tilts - theta)
-        best = int(np.where(np.isnan(periods), inf, periods).argmin())
-        return float(tilts[best]), max(ceil(float(periods[best])), 1)
 
-    def _cumulant(self, counts: Floats, theta: float) -> float:
-        return float(self._cumulants(counts, np.array([theta]))[0])
+FloatGroups = Sequence[tuple[int, float, float]]
+"""Users, and the chances of a one and of a zero."""
 
-    def _cumulants(self, counts: Floats, tilts: Floats) -> Floats:
-        column = tilts[:, None]
-        large = column + np.log(self._ones + self._zeros * np.exp(-column))
-        small = np.log1p(self._ones * np.expm1(np.minimum(column, _LARGE_TILT)))
-        return np.asarray(np.where(column > _LARGE_TILT, large, small) @ counts)
 
-    def _shares(self, theta: float) -> Floats:
-        return np.asarray(self._ones / (self._ones + self._zeros * exp(-theta)))
+def _moments(groups: FloatGroups, theta: float) -> tuple[float, float]:
+    """Return mean and variance of the number of ones under a tilt."""
+    shares = [(c, p / (p + q * exp(-theta))) for c, p, q in groups]
+    return sum(c * w for c, w in shares), sum(c * w * (1.0 - w) for c, w in shares)
+
+
+def _cumulants(groups: FloatGroups, tilts: Floats) -> Floats:
+    if tilts.max() > _LARGE_TILT:
+        return np.asarray(sum(c * (tilts + np.log(p + q * np.exp(-tilts))) for c, p, q in groups))
+    return np.asarray(sum(c * np.log1p(p * np.expm1(tilts)) for c, p, _ in groups))
 
 
 def _around(value: Any, steps: Sequence[Any]) -> dict[int, Any]:
@@ -318,15 +318,28 @@ def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountP
     shares = [p / (p + (1 - p) * inverse) for p in ones]
     cumulants = [(1 + p * theta.expm1()).log() for p in ones]
     drift = cumulants[0] - cumulants[1] - slope * theta
-    sums = _Sums(length, pieces)
+    # Rows: the sum at either end of the box, its derivative along the box, and in the threshold; columns: thresholds
+    # within 1 of the mean. x goes from 0 to the length, y from -half to half about each.
+    half, along = arb(1) / pieces, arb(length) / 2
+    terms, powers, anywhere = list[list[acb]](), list[list[acb]](), arb(0, 1)
     for j in range(plan.last + 1):
         u = 2 * arb.pi() * j / period
         sine, cosine = u.sin_cos()
         s, shrink = acb(theta, u), acb(cosine, -sine) * inverse
         logs = [(1 + w * acb(cosine - 1, sine)).log() for w in shares]
+        rate = logs[0] - logs[1] + drift - acb(0, slope * u)
         term = (box.first * logs[0] + (box.users - box.first) * logs[1] - acb(0, middle * u)).exp()
         term *= (gain - minus_one * shrink / (1 - shrink)) * (1 if j else arb(1) / 2)
-        sums.add(term, s, logs[0] - logs[1] + drift - acb(0, slope * u))
+        all_x = (rate * (along + along * anywhere)).exp() * (s * (half * anywhere)).exp()
+        terms.append([term, term * (rate * length).exp(), term * all_x * rate, term * all_x * s])
+        here, further = (s * (1 - half)).exp(), (-2 * s * half).exp()
+        powers.append([here := here * further if i else here for i in range(pieces)])
+    largest = arb(0)
+    for column in (acb_mat(terms).transpose() * acb_mat(powers)).transpose().tolist():
+        here, there, steepness, turn = (x.real for x in column)
+        from_left = here.upper() + length * steepness.upper().max(arb(0))
+        from_right = there.upper() + length * (-steepness).upper().max(arb(0))
+        largest = largest.max(from_left.min(from_right) + half * abs(turn).upper())
     scale = (box.first * cumulants[0] + (box.users - box.first) * cumulants[1] - middle * theta).exp()
     # From here on bounds that hold for all compositions and thresholds: logarithms are linear in the composition.
     most = scale * (1 + (length * drift).exp()) * theta.exp()
@@ -337,42 +350,8 @@ def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountP
         mean = sum((c * p for c, p in zip(counts, own, strict=True)), arb(0))
         around = [Wrapped.of(groups, plan, tilt).bound(mean - 1) for tilt in (plan.nearer, plan.further)]
         wrapped = wrapped.max(2 * around[0].max(around[1]))
-    result = 2 * scale / period * sums.bound() + 2 * most / period * rest * (gain + minus_one * inverse / (1 - inverse))
+    result = 2 * scale / period * largest + 2 * most / period * rest * (gain + minus_one * inverse / (1 - inverse))
     return result + wrapped * (gain + minus_one)
-
-
-class _Sums:
-    """Values of the sum at thresholds within 1 of the mean, and its derivatives in threshold and composition."""
-
-    def __init__(self, length: int, pieces: int) -> None:
-        self._along, self._length, self._half = arb(length) / 2, length, arb(1) / pieces
-        self._here = [arb(0)] * pieces
-        self._there = [arb(0)] * pieces
-        self._steepness = [arb(0)] * pieces
-        self._turn = [arb(0)] * pieces
-
-    def add(self, term: acb, s: acb, drift: acb) -> None:
-        """Add a frequency: term e^(x drift - y s), x from 0 to the length, y from -1 to 1."""
-        all_x = (drift * (self._along + self._along * arb(0, 1))).exp()
-        last, nearby = (drift * self._length).exp(), (s * (self._half * arb(0, 1))).exp()
-        here, further = term * (s * (1 - self._half)).exp(), (-2 * s * self._half).exp()
-        along = nearby * (1 if self._length == 0 else all_x)
-        steepness, turn = along * drift, along * s
-        for i in range(len(self._here)):
-            self._here[i] += here.real
-            self._there[i] += (here * last).real
-            self._steepness[i] += (here * steepness).real
-            self._turn[i] += (here * turn).real
-            here *= further
-
-    def bound(self) -> arb:
-        """Return a bound on the largest sum: from either end, plus what the derivatives may add."""
-        result = arb(0)
-        for here, there, slope, turn in zip(self._here, self._there, self._steepness, self._turn, strict=True):
-            from_left = here.upper() + self._length * slope.upper().max(arb(0))
-            from_right = there.upper() + self._length * (-slope).upper().max(arb(0))
-            result = result.max(from_left.min(from_right) + self._half * abs(turn).upper())
-        return result
 
 
 # ------------------------------- Reports of two messages: the largest divergence over all data sets, by boxes of counts
@@ -537,31 +516,39 @@ class _Cover:
         self._goal = arb(self._log_goal).exp()
         self.boxes: list[Box] = []
         self.upper = arb(0)
-        todo, most = deque([(0, n - 1)]), _FEW_BOXES if width > _WIDE else _MOST_BOXES
+        todo, most = deque([(0, n - 1, 0.0)]), _FEW_BOXES if width > _WIDE else _MOST_BOXES
         while todo:
-            first, last = todo.popleft()  # wide ones first: where there are too many, none stays much wider than others
-            if not self._settled(first, last, len(self.boxes) + len(todo) >= most):
+            # Wide ones first: where there are too many, none stays much wider than others.
+            first, last, least = todo.popleft()
+            excess = self._unsettled(first, last, least, len(self.boxes) + len(todo) >= most)
+            if excess is not None:
                 middle = (first + last) // 2
-                todo += [(first, middle), (middle + 1, last)]
+                todo += [(first, middle, excess / _NARROWER), (middle + 1, last, excess / _NARROWER)]
 
-    def _settled(self, first: int, last: int, anyhow: bool) -> bool:
-        """Whether a bound on these compositions is small enough, or is taken anyhow."""
+    def _unsettled(self, first: int, last: int, least: float, anyhow: bool) -> float | None:
+        """Return None if a bound on these compositions is small enough, or is taken anyhow.
+
+        Otherwise about how far the spread bound is above the divergence in the middle, in the logarithm; at least by
+        ``least``, so that it is not evaluated where that is too much.
+        """
         common = first, self._others - last
         plan, log_value = self._search.floats.planned(common, _EVALUATION_GAP)
         if first == last or log_value <= self._log_goal:
             self._take(Box(first, last, plan), self._removed(common, plan))
-            return True
+            return None
         middle = (first + last) // 2
-        plan, log_value = self._search.floats.planned((middle, self._others - middle), _EVALUATION_GAP)
-        if log_value <= self._log_goal:
+        spread, log_value = self._search.floats.planned((middle, self._others - middle), _EVALUATION_GAP)
+        if log_value + least <= self._log_goal:
             ones = self._reports.most(), self._reports.least()
-            value = spread_bound(self._victim, ones, Range(first, last, self._others), plan, self._pieces)
+            value = spread_bound(self._victim, ones, Range(first, last, self._others), spread, self._pieces)
             if anyhow or value <= self._goal:
-                self._take(Box(first, last, plan, spread=True), value)
-                return True
+                self._take(Box(first, last, spread, spread=True), value)
+                return None
+            least = float(value.upper().log()) - log_value
         if anyhow:
             self._take(Box(first, last, plan), self._removed(common, plan))
-        return anyhow
+            return None
+        return least
 
     def _removed(self, common: Counts, plan: CountPlan) -> arb:
         return enclosed_divergence(self._victim, self._reports.groups(common), plan)[1]
