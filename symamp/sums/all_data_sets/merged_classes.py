@@ -21,10 +21,10 @@ from symamp.sums.kernels.tilted import exp_minus_linear
 
 MANY_CLASSES, MANY_ATOMS = 20, 96
 """More laws, or larger ones, are merged."""
-MOST_CLASSES, MOST_NODES = 10, 48
+MOST_CLASSES, MOST_NODES = 12, 60
 _BINS, _SAME_CUT, _NO_MASS = 2048, 1e-9, 1e-12
 _RATES = (0.0, 2.0, 8.0)
-_LOSSES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, inf)
+_LOSSES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, inf)
 
 
 def are_few(laws: Sequence[BallGparv]) -> bool:
