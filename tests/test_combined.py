@@ -17,8 +17,6 @@ from oracle.joint import comparisons, components, joint_table, parallel_table
 
 import symamp as sa
 from symamp.decompositions import composed
-from symamp.decompositions import composed as coarse_laws
-from symamp.decompositions import composed as merged_cells
 from symamp.decompositions.composed import Composed
 from symamp.decompositions.to_law import level_of
 from symamp.decompositions.worst_pair import dominating_pair
@@ -162,8 +160,8 @@ def test_reference_numbers_of_32_attributes(m, eps0, eps, low, high):
 @pytest.fixture
 def coarse(monkeypatch):
     """Products are merged from a few components on, to some dozen lattice points."""
-    monkeypatch.setattr(merged_cells, "MOST_CELLS", 5)
-    monkeypatch.setattr(coarse_laws, "_LATTICE_ATOMS", 60)
+    monkeypatch.setattr(composed, "MOST_CELLS", 5)
+    monkeypatch.setattr(composed, "_LATTICE_ATOMS", 60)
     monkeypatch.setattr(composed, "_MOST_CELLS_IN_GROUP", 5)
 
 
@@ -217,7 +215,7 @@ def test_the_truth_lies_inside_where_components_are_merged(coarse, seed):
 @pytest.mark.slow
 def test_unequal_parts_are_merged_to_a_bounded_number_of_atoms(monkeypatch):
     """Against 12 parts on a common lattice, which need no merging: budgets that differ from theirs by a millionth."""
-    monkeypatch.setattr(coarse_laws, "_LATTICE_ATOMS", 1500)
+    monkeypatch.setattr(composed, "_LATTICE_ATOMS", 1500)
     sizes = [1, 2, 3, 2] * 3
     near = sa.joint([sa.RandomizedResponse(k=10, eps0=f"{k / 16 + i * 1e-7:.7f}") for i, k in enumerate(sizes)])
     exact = sa.joint([sa.RandomizedResponse(k=10, eps0=f"{k}/16") for k in sizes])
