@@ -9,7 +9,7 @@ compositions share one evaluation, and the worst box is halved until it is about
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from heapq import heappop, heappush
 from math import exp, inf, log, log1p, nextafter
@@ -399,13 +399,6 @@ class FewMessagesEvidence:
     boxes: tuple[Box, ...]
 
 
-@dataclass(frozen=True)
-class FewMessagesEnclosure(Enclosure):
-    """An upper bound on the divergence of every data set, with 0 below it, and what it can be recomputed from."""
-
-    evidence: FewMessagesEvidence | None = field(default=None, repr=False)
-
-
 class Compositions:
     """The bound for kinds of users, at single compositions of ``others`` users and at boxes of them."""
 
@@ -749,7 +742,7 @@ def gap_of(settings: Settings) -> float:
     )
 
 
-def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Settings) -> FewMessagesEnclosure | None:
+def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Settings) -> Enclosure | None:
     """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
 
     None where the theorem does not apply, or where there are too many points.
@@ -771,4 +764,4 @@ def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Set
     evidence = FewMessagesEvidence(known.kinds, known.mixed, weights, here.tilt, here.grids, here.allowed, boxes)
     with at_precision(_BITS):
         upper = arb(value) * (1 + arb(_SLACK)) + (arb(here.others) * _UNTOLD if known.mixed else 0)
-        return FewMessagesEnclosure(arb(0), upper.upper(), EVALUATOR, _BITS, evidence=evidence)
+        return Enclosure(arb(0), upper.upper(), EVALUATOR, _BITS, evidence=evidence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import asin, ceil, exp, inf, log, log1p, pi, sqrt
 from typing import Any
@@ -380,51 +380,30 @@ class TwoMessages:
         return [Group(p(), users) for p, users in zip((self.most, self.least), counts, strict=True) if users]
 
 
-@dataclass(frozen=True)
-class CountsEnclosure(Enclosure):
-    """Balls around the divergence of reports of two messages, and what they can be recomputed from."""
-
-    evidence: CountsEvidence | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True)
-class TwoMessagesEnclosure(CountsEnclosure):
-    """Balls around the largest divergence over all data sets: one data set below, boxes that cover all above."""
-
-    counts: Counts = (0, 0)
-
-    @property
-    def boxes(self) -> tuple[Box, ...]:
-        """The boxes, which cover all data sets."""
-        return () if self.evidence is None else self.evidence.boxes
-
-
-def enclose_two_messages(
-    reports: TwoMessages, level: Level, n: int, settings: Settings | None = None
-) -> TwoMessagesEnclosure:
+def enclose_two_messages(reports: TwoMessages, level: Level, n: int, settings: Settings | None = None) -> Enclosure:
     """Return an enclosure of the largest divergence over all data sets of the other n - 1 users, for this pair.
 
     Guarantee
     ---------
-    For every choice of inputs of the others D_E is at most ``upper.upper()``; for the data set with ``counts`` of them
-    at the inputs with the largest and the least probability of the message 1 it is at least ``lower.lower()``.
+    For every choice of inputs of the others D_E is at most ``upper.upper()``; for the data set of ``worst_counts``
+    it is at least ``lower.lower()``. The evidence has boxes that cover all data sets.
     Proof: docs/proofs/two_messages.md.
     """
     bits = starting_precision(n, (settings or Settings()).gap) + 32
     with at_precision(bits):
         victim = reports.victim(level)
         if not victim.gain > 0:
-            return TwoMessagesEnclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
+            return Enclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
         width = max(BOX_GAP, _SHARE_OF_GAP * (settings or Settings()).gap)
         search = _Search.of(reports, level, n)
         if not search.floats.gain > 0.0:  # doubles do not see it
-            return TwoMessagesEnclosure(arb(0), victim.gain, "one user", bits)
+            return Enclosure(arb(0), victim.gain, "one user", bits)
         counts, _ = search.best
         planned = search.floats.planned(counts, _EVALUATION_GAP)
         lower, _ = enclosed_divergence(victim, reports.groups(counts), planned[0])
         cover = _Cover(reports, victim, search, n, width)
         evidence = CountsEvidence(tuple(cover.boxes))
-        return TwoMessagesEnclosure(lower, cover.upper, EVALUATOR, bits, counts=counts, evidence=evidence)
+        return Enclosure(lower, cover.upper, EVALUATOR, bits, evidence=evidence)
 
 
 def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -> Enclosure:
@@ -445,7 +424,7 @@ def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -
         plan, _ = floats.planned(counts, _EVALUATION_GAP)
         evidence = CountsEvidence((Box(counts[0], counts[0], plan),), counts)
         ends = enclosed_divergence(victim, reports.groups(counts), plan)
-        return CountsEnclosure(*ends, EVALUATOR, bits, evidence=evidence)
+        return Enclosure(*ends, EVALUATOR, bits, evidence=evidence)
 
 
 def worst_counts(reports: TwoMessages, level: Level, n: int) -> tuple[Counts, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
 from math import exp, inf, log, sqrt
 
@@ -31,19 +31,9 @@ _MOST_CELLS = 3_000
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
 
 
-@dataclass(frozen=True)
-class AllDataSetsEnclosure(Enclosure):
-    """An upper bound on the divergence of every data set, with 0 below it, and what it can be recomputed from.
-
-    ``evidence`` is None where the bound is that of one user, E[G_+]: no better one was found.
-    """
-
-    evidence: AllDataSetsEvidence | None = field(default=None, repr=False)
-
-
 def enclose_all_data_sets(
     known: Searches, level: Level, n: int, settings: Settings | None = None, *, rough: bool = False
-) -> AllDataSetsEnclosure:
+) -> Enclosure:
     """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
 
     ``known`` are the searches of the laws of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that
@@ -68,7 +58,7 @@ def enclose_all_data_sets(
         everywhere = reduce(arb.max, gains).upper()
         if found is not None and (normal := _normal(distinct, gains, n, found)) < arb(found.log_value).exp():
             evidence = AllDataSetsEvidence(replace(found.parameters, terms=()), ())
-            return AllDataSetsEnclosure(arb(0), normal, "many users", bits, merging=arb(loss), evidence=evidence)
+            return Enclosure(arb(0), normal, "many users", bits, merging=arb(loss), evidence=evidence)
         if found is not None and found.log_value < float(everywhere.log()):
             parameters = raised_to_majorant(found.parameters)
             if parameters is not None:
@@ -78,8 +68,8 @@ def enclose_all_data_sets(
                 limits.charge(sum(len(c.ends) for c in cells) * CELL.of(sum(len(g.values) for g in distinct)))
                 if upper.upper() < everywhere:
                     evidence, name = AllDataSetsEvidence(parameters, cells), "all data sets"
-                    return AllDataSetsEnclosure(arb(0), upper.upper(), name, bits, merging=arb(loss), evidence=evidence)
-        return AllDataSetsEnclosure(arb(0), everywhere, "one user", bits)
+                    return Enclosure(arb(0), upper.upper(), name, bits, merging=arb(loss), evidence=evidence)
+        return Enclosure(arb(0), everywhere, "one user", bits)
 
 
 def estimate_log_all_data_sets(
