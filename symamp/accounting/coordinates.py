@@ -53,16 +53,13 @@ class Bit(ShuffledRound):
 
     @property
     def gap(self) -> float:
-        """The relative width of eps aimed at by default."""
         return _WIDTH
 
     @property
     def accuracy(self) -> Settings:
-        """How close the values of the curve are taken."""
         return _ACCURACY
 
     def below(self, eps: float) -> tuple[Repeatable, int] | None:
-        """Return nothing."""
         return None
 
 
@@ -130,7 +127,6 @@ class CoordinateSums(RoundProfile, HasCurve):
         return self.rounds(1).mu
 
     def rounds(self, count: Count) -> Composition:
-        """Return ``count`` such rounds, adaptively composed; of unary encodings only the upper end is known."""
         many = round_count(count)
         return Composition.of((found, many * times) for found, times in self.parts)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from math import exp, inf, log
+from operator import mul
 from typing import Any, cast
 
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.bound import DataSets, MaxOverPairs, PairBound, PairBoundDefaults
+from symamp.bounds.bound import DataSets, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import ANY_TWO, ONE_RANDOMIZER, Theorem
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.subject import Subject
@@ -149,55 +150,44 @@ class Participation:
         result bounds it, or has it, for n users who take part like this. Proof: docs/proofs/participation.md.
         """
         if isinstance(d, LawTriple):
-            return LawTriple(self._law(d.law, worlds), d.pair)
+            atoms = list[Atom]()
+            rows, alone = self._changed(
+                [(a.ratio0, a.ratio1, a.mass) for a in d.law.atoms], d.law.singular, worlds, _in_balls
+            )
+            for row in rows:
+                _add(atoms, Atom(*row))
+            return LawTriple(Law(tuple(atoms), tuple(alone)), d.pair)
         if not d.is_listed or d.enclosing_laws is not None:
             wrong = Problem("the mechanism has too many components to list, or noise among its parts")
             raise SupportMismatchError("participation", wrong, "take fewer parts, or equal ones")
-        arrives, r = (1 - self.colluding) * self.present, self.leaks
         masses: dict[tuple[sp.Expr, sp.Expr], sp.Expr] = {}
-
-        def add(ratio0: sp.Expr, ratio1: sp.Expr, mass: sp.Expr) -> None:
+        rows, alone = self._changed([c[:3] for c in d.components], d.singular, worlds, lambda *x: normal(sp.Mul(*x)))
+        for ratio0, ratio1, mass in rows:
             masses[ratio0, ratio1] = masses.get((ratio0, ratio1), _ZERO) + mass
-
-        if self.seen:
-            for c in d.components:
-                ratio0, ratio1 = (normal(p * x / arrives) for p, x in zip(worlds, c[:2], strict=True))
-                add(ratio0, ratio1, normal(self.seen * c.mass))
-        if worlds != (1, 1) and not self.is_poisson:
-            missing = (1 - self.colluding) * self.dropout
-            add((1 - worlds[0]) / missing, (1 - worlds[1]) / missing, missing)
-        alone = [tuple(p * (1 - r) * x for p, x in zip(worlds, pair, strict=True)) for pair in d.singular]
-        if r:
-            own = [(c.ratio0 * c.mass, c.ratio1 * c.mass) for c in d.components] + list(d.singular)
-            alone += [tuple(normal(p * r * x) for p, x in zip(worlds, pair, strict=True)) for pair in own]
-        components = tuple(Component(r0, r1, normal(m)) for (r0, r1), m in masses.items())
+        components = tuple(Component(*ratios, normal(m)) for ratios, m in masses.items())
         return Decomposition(components, tuple((a, b) for a, b in alone if a != 0 or b != 0), d.parameters, d.pair)
 
-    def _law(self, law: Law, worlds: tuple[sp.Rational, sp.Rational]) -> Law:
-        """Return the same for a law that is known by numbers."""
-        arrives, r, seen = (number(x) for x in ((1 - self.colluding) * self.present, self.leaks, self.seen))
-        there = [number(p) for p in worlds]
-
-        def scaled(x: Number, factor: Callable[[], arb]) -> Number:
-            return lambda: x() * factor()
-
-        def in_world(i: int, x: Number, share: Callable[[], arb]) -> Number:
-            return scaled(x, lambda: there[i]() * share())
-
-        ratios = lambda: 1 / arrives()  # noqa: E731
-        atoms = list[Atom]()
-        for a in law.atoms:
-            _add(atoms, Atom(in_world(0, a.ratio0, ratios), in_world(1, a.ratio1, ratios), scaled(a.mass, seen)))
+    def _changed(
+        self,
+        rows: Iterable[Any],
+        singular: Sequence[Any],
+        worlds: tuple[sp.Rational, sp.Rational],
+        times: Callable[..., Any],
+    ) -> tuple[list[Any], list[Any]]:
+        """Return rows of both ratios and a mass, and what A2 lacks, of formulas or of balls as ``times`` multiplies."""
+        arrives, r, rows = (1 - self.colluding) * self.present, self.leaks, list(rows)
+        found = [
+            (*(times(p / arrives, x) for p, x in zip(worlds, row[:2], strict=True)), times(self.seen, row[2]))
+            for row in rows
+            if self.seen
+        ]
         if worlds != (1, 1) and not self.is_poisson:
             missing = (1 - self.colluding) * self.dropout
-            first, second = (number((1 - p) / missing) for p in worlds)
-            _add(atoms, Atom(first, second, number(missing)))
-        stays = lambda: 1 - r()  # noqa: E731
-        alone = [(in_world(0, a, stays), in_world(1, b, stays)) for a, b in law.singular]
-        if self.leaks:
-            own = [(scaled(a.ratio0, a.mass), scaled(a.ratio1, a.mass)) for a in law.atoms] + list(law.singular)
-            alone += [(in_world(0, a, r), in_world(1, b, r)) for a, b in own]
-        return Law(tuple(atoms) if self.seen else (), tuple(alone))
+            found.append(tuple(times(x) for x in (*((1 - p) / missing for p in worlds), missing)))
+        alone = [tuple(times(p * (1 - r), x) for p, x in zip(worlds, pair, strict=True)) for pair in singular]
+        for pair in [(times(a, m), times(b, m)) for a, b, m in rows] + list(singular) if r else []:
+            alone.append(tuple(times(p * r, x) for p, x in zip(worlds, pair, strict=True)))
+        return found, alone
 
     def of(self, part: PairBound) -> Iterator[PairBound]:
         """Yield what a triple, of a bound or of data sets, says of this setting: one part for each order."""
@@ -250,6 +240,12 @@ class Participation:
             if value != usual:
                 listed = "{" + ", ".join(f"{a}: {b}" for a, b in value) + "}" if isinstance(value, tuple) else value
                 yield name, repr(value) if isinstance(value, str) else str(listed)
+
+
+def _in_balls(*factors: Number | sp.Rational) -> Number:
+    """Return the product as a number in balls."""
+    numbers = [x if callable(x) else number(x) for x in factors]
+    return lambda: reduce(mul, (x() for x in numbers))
 
 
 def _sum_of(x: Number, y: Number) -> arb:
@@ -461,12 +457,10 @@ class Participating(SubjectBase):
 
     @property
     def randomizers(self) -> tuple[Subject, ...]:
-        """What all users run."""
         return self.base.randomizers
 
     @property
     def takes_part(self) -> sp.Rational:
-        """The probability with which another user's message is there."""
         return self.participation.present
 
     @property
@@ -481,7 +475,6 @@ class Participating(SubjectBase):
 
     @property
     def compares_all(self) -> bool:
-        """Whether any two inputs are compared."""
         return self.base.compares_all
 
     def local_ratio(self) -> sp.Expr:
@@ -489,15 +482,12 @@ class Participating(SubjectBase):
         return self.base.local_ratio()
 
     def compared_ratio(self) -> sp.Expr:
-        """Return the same for the two inputs that are compared; ``oo`` where a report may be missing."""
         return sp.oo if self.participation.removal else self.base.compared_ratio()
 
     def members(self) -> tuple[Mechanism, ...]:
-        """Return mechanisms whose lower bounds hold for what users run."""
         return self.base.members()
 
     def degradation(self) -> str | None:
-        """Return why privacy can only fall as the parameter eps0 grows: each report is processed by itself."""
         return self.base.degradation()
 
     def variation_ratio(self) -> VariationRatio:
@@ -558,37 +548,31 @@ class Seen(Reduction):
 
     @property
     def has_null(self) -> bool:
-        """True: reports that are missing are the null symbol, of data sets, too."""
         return True
 
     def swapped(self) -> Seen:
-        """Return the part with the two data sets exchanged."""
         return self.taking.swapped().itself
 
 
-class OfTriple(PairBoundDefaults):
+class OfTriple(PairBound):
     """What parts say of themselves that are made of a triple in this setting."""
 
     taking: TakingPart
 
     @property
     def method(self) -> str:
-        """The name of the bound."""
         return self.taking.base.method
 
     @property
     def proof_status(self) -> Any:
-        """What is known of it."""
         return self.taking.base.proof_status
 
     @property
     def source(self) -> str:
-        """Where its theorem is stated."""
         return self.taking.base.source
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The ordered pair that is compared."""
         return self.taking.pair
 
     @property
@@ -603,7 +587,6 @@ class OfTriple(PairBoundDefaults):
         return law_of(self.taking.decomposition)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         raise NotImplementedError
 
     def rough(self, level: Level, n: int, settings: Settings) -> float:
@@ -611,7 +594,6 @@ class OfTriple(PairBoundDefaults):
         return self.log_estimate(level, n, settings.rough)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
         top = self.top
         if top == inf and self._log_limit(n) > log_delta:
             return inf
@@ -651,7 +633,6 @@ class OverPoisson(OfTriple):
 
     @property
     def signature(self) -> Hashable:
-        """The triple, and when the victim is there."""
         return "poisson", self.taking.decomposition.fingerprint, self.taking.worlds
 
     def groups_at(self, level: Level, n: int) -> list[Group]:
@@ -666,22 +647,18 @@ class OverPoisson(OfTriple):
         return [Group(n, lambda: ball_gparv(self.law, level), poisson=True), *alone]
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         return _estimated(settings.limits, self, level, n, settings.rough if settings.limits.is_spent() else settings)
 
     def rough(self, level: Level, n: int, settings: Settings) -> float:
-        """Return the saddle-point approximation."""
         return self._with_singular(approximate_log_groups(self.groups_at(level, n)) - log(n), level)
 
     @property
     def top(self) -> float:
-        """An eps from which on the divergence is its limit: without the victim in the first data set, by the shift."""
         p, q = self.taking.worlds
         return super().top if p != 0 else inf if q == 1 else -log(1 - q)
 
     @property
     def gap_floor(self) -> float:
-        """What a kernel does with some thousand frequencies; no other way to add a Poisson number is tried."""
         return _POISSON_GAP
 
     def _with_singular(self, log_value: float, level: Level) -> float:
@@ -704,7 +681,6 @@ class OverPoisson(OfTriple):
             return replace(found, lower=found.lower / n + alone, upper=found.upper / n + alone)
 
     def limit(self, n: int) -> arb:
-        """Return a ball around the limit of the divergence as eps grows."""
         law, (first, second) = self.law, self.taking.worlds
         revealed = total([a() for a, b in law.singular if b().is_zero()])
         if second != 1:  # whatever the others send, the victim may not be there
@@ -741,11 +717,9 @@ class OverNumbers(OfTriple):
 
     @property
     def signature(self) -> Hashable:
-        """That of one number, and the numbers."""
         return "numbers", self.single.signature, self.over
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         value = sum(float(w) * exp(self.single.log_estimate(level, m, settings)) for w, m in self.over.numbers(n))
         return log(value) if value > 0.0 else -inf
 
@@ -770,7 +744,6 @@ class OverNumbers(OfTriple):
             return Enclosure(lower, upper, "mean over numbers of users", bits)
 
     def limit(self, n: int) -> arb:
-        """Return a ball around the limit of the divergence as eps grows."""
         return total([number(w)() * self.single.limit(m) for w, m in self.over.numbers(n)])
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.bound import MaxOverPairs, PairBoundDefaults
+from symamp.bounds.bound import MaxOverPairs, PairBound
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.decompositions.blanket import Weights
@@ -170,7 +170,7 @@ def _positions(crowd: HeterogeneousUsers) -> Positions:
 
 
 @dataclass(frozen=True)
-class OfVictims(PairBoundDefaults):
+class OfVictims(PairBound):
     """What every bound on victims says of itself; the number of users is that of the crowd."""
 
     victims: Victims
@@ -184,22 +184,18 @@ class OfVictims(PairBoundDefaults):
 
     @property
     def method(self) -> str:
-        """What is shuffled, which decides the theorem."""
         return f"{self.crowd.shuffled} shuffled"
 
     @property
     def source(self) -> str:
-        """Where the upper bound is stated."""
         return f"Theorem {'C' if self.crowd.shuffled == DATA else 'D'} (docs/proofs/users_who_differ.md)"
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The ordered pair of inputs that is compared; empty names for all of them."""
         return "", ""
 
     @property
     def signature(self) -> Hashable:
-        """The part itself."""
         return self
 
     @cached_property
@@ -223,7 +219,6 @@ class GroupSum(OfVictims):
         return None
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the value, in floats; -inf for zero. Not a bound."""
 
         def estimate(groups: Sequence[Group]) -> float:
             found = estimate_log_groups(groups, settings)
@@ -242,7 +237,6 @@ class GroupSum(OfVictims):
             return float(value.mid().log()) if value.mid() > 0 else -inf
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the value is delta: 0 if it is smaller at 0."""
         kernel_tells = True
 
         def sharp(groups: Sequence[Group]) -> float:
@@ -291,7 +285,6 @@ class ShuffledData(GroupSum):
         return _positions(self.crowd)
 
     def sides(self, level: Level) -> Sides:
-        """Return the positions, which are all users."""
         return self.positions(level), lambda: arb(self.crowd.n), lambda: arb(0)
 
 
@@ -311,9 +304,7 @@ class CommonBlanket(GroupSum):
         return columns_of(self.crowd)[self.victims.group, self.compared]
 
     def sides(self, level: Level) -> Sides:
-        """Return the hidden users, in groups."""
         return self.victim.sides(level, True)
 
     def counted(self, level: Level) -> arb | None:
-        """Return the mean over the numbers of hidden users, where these are few."""
         return mean_of_counts(self.victim, level)
