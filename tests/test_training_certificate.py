@@ -212,8 +212,12 @@ def test_replacement_of_tables_has_certificates():
         data = found.delta("log(13/10)").certificate()
         assert judged(data) == "valid"
         assert fraction(data["claim"]["lower"]) <= fraction(exact) <= fraction(data["claim"]["upper"])
-        data["training"]["step"]["rows"] = [["1/10", "1/4", "1/10"], ["3/10", "1/2", "6/10"], ["6/10", "1/4", "3/10"]]
-        assert judged(data) == "invalid"
+        for rows in (
+            [["1/10", "1/4", "1/10"], ["3/10", "1/2", "6/10"], ["6/10", "1/4", "3/10"]],
+            [["6/10", "1/3", "2/10"], ["3/10", "1/3", "4/10"], ["1/10", "1/3", "4/10"]],
+        ):
+            data["training"]["step"]["rows"] = rows
+            assert judged(data) == "invalid"
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ class _Points:
 
 def _plan(epoch: Round, level: Level, log_least: float) -> Data:
     assert isinstance(epoch, OneEpoch)
-    plan = epoch.plan(level, log_least)
+    plan = epoch.found(level, log_least).plan()
     if plan is None:
         raise ArgumentError(
             "certificate",

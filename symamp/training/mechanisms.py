@@ -39,7 +39,7 @@ from symamp.training.rounds import (
     OneEpoch,
     PoissonStep,
 )
-from symamp.training.steps import WITH_WITHOUT, GaussianStep, Step
+from symamp.training.steps import OPPOSITE, WITH_WITHOUT, GaussianStep, Step
 
 ADD_REMOVE, REPLACE = "add_remove", "replace"
 _COVERED = (
@@ -294,7 +294,7 @@ def random_allocation(
             Direction(
                 name,
                 tuple((_allocated(step, n, name), count) for n, count in blocks if count),
-                (((Counted(step, t, k, name, name == "add"), 1),),),
+                (((Counted(step, t, k, name), 1),),),
             )
             for name in names
         )
@@ -304,7 +304,7 @@ def random_allocation(
 def _allocated(step: Step, t: int, name: str) -> OneEpoch:
     if t == 1 and isinstance(step, GaussianStep):
         return NormalRound(step.sigma, 2 if name == REPLACE else 1, name)
-    return Allocation(step, t, (1, -1, 0) if name == REPLACE else WITH_WITHOUT, name, name == "add")
+    return Allocation(step, t, OPPOSITE if name == REPLACE else WITH_WITHOUT, name)
 
 
 @checked_call
@@ -338,8 +338,8 @@ def shuffled_batches(
         return Training(text, tuple(parts), count, neighbours)
     parts = []
     for name in ("remove", "add"):
-        largest = Maximum(sigma, t, (2, 1), name, name == "add")
-        pair = Allocation(noise, t, (2, 1, 0), name, name == "add") if t > 1 else NormalRound(sigma, 1, name)
+        largest = Maximum(sigma, t, name)
+        pair = Allocation(noise, t, (2, 1, 0), name) if t > 1 else NormalRound(sigma, 1, name)
         below = ((largest, 1),), ((_allocated(noise, t, name), 1),)
         parts.append(Direction(name, ((NormalRound(sigma, 1, name), 1),), below, ((pair, 1),)))
     return Training(text, tuple(parts), count, neighbours)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, exp, expm1, frexp, inf, ldexp, log, log1p, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -35,24 +35,25 @@ from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels.antithetic import Wave, expected_excess
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import BentLine, Line, Lognormal, line_of
-from symamp.training.steps import WITH_WITHOUT, Numbering, Shifts, Step
+from symamp.training.steps import OPPOSITE, WITH_WITHOUT, Numbering, Shifts, Step
 from symamp.verifier import MOST_PRECISION
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
-FAR_BELOW, _CLOSE = 30.0, 6.0
-"""Of one epoch alone, and of a curve for many: how far below what matters errors are, in the logarithm."""
-_LEAST_LOG, _GRAIN, _COARSER = -30.0, 10.0, 20.0
-"""The first guess of a delta that is asked for; to how much laws of cells are shared, and how much less is asked of
-them: with rarer messages, whose ratios are large, sums are less sharp."""
-_ROOM, _LARGER = 1.02, 1.1
-"""How much farther than an estimate of eps a line of frequencies reaches, and the next one where that fails."""
+FAR_BELOW, _LEAST_LOG, _LEAST_LOG_OF_ALL = 30.0, -30.0, -3000.0
+"""How far below what matters errors are, in the logarithm; the first guess of a delta, and below which none is."""
+_GRAIN, _COARSER = 10.0, 20.0
+"""To how much laws of cells are shared, and how much less is asked of them: with rarer messages, whose ratios are
+large, sums are less sharp."""
+_ROUGH, _ROOM, _LARGER, _LEAST_GUESS = 1e-2, 1.02, 1.1, 1e-12
+"""How near estimates of eps are, relatively, how much farther than one a root is looked for first, and how much farther
+then; and the least eps that is tried, below which a root is 0."""
 _ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
 """By how much larger errors are tried where frequencies are too many; and below which logarithm laws of cells, which
 would take minutes, are not asked."""
 _CELLS, _STATISTIC_BITS, _SPARE_BITS = 600, 256, 32
 """Cells of the largest of batch sums, bits of laws of statistics, and how many more certificates have."""
-_FIRST_EPS, _HALVINGS = 1e-4, 6
-"""Where a root is looked for first, and how often the interval is halved after it is found by doubling."""
+_FIRST_EPS = 1e-4
+"""Where a root is looked for first where nothing is known."""
 _GAP_OF_LAWS, _GAP_OF_CELLS = Settings(gap=1e-6), Settings(3e-4, 4_000, 2_000, 1_000)
 """How close sums are taken of tables and noise with a density; and of cells, which are many and say no more."""
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
@@ -68,18 +69,44 @@ _LARGE_EPS = 100.0
 """Beyond it waves would take too many frequencies."""
 _SPLITS, _GRID_REACH = 30, 40.0
 """Halvings that share a level between two orders, and how far places of an event are looked for, in deviations."""
-_LEAST_GUESS, _CERTAIN = 1e-12, fmpq(1)
-"""A root is looked for from here up, or is 0; and the rate of a step that the example is certainly in."""
+_CERTAIN = fmpq(1)
+"""The rate of a step that the example is certainly in."""
 
 
-def _other(direction: str) -> str:
-    return {"remove": "add", "add": "remove"}.get(direction, direction)
+class Found(NamedTuple):
+    """Balls whose outer ends enclose a divergence, and what a certificate needs to repeat them, None if nothing does.
+
+    They are ``sharp`` where they are so close, and quick, that a root is sought with them.
+    """
+
+    ends: tuple[arb, arb]
+    plan: Callable[[], dict[str, Any] | None]
+    sharp: bool = True
 
 
 class OneEpoch(DirectedRound):
     """One epoch in one direction: "remove" has the world with the example first, "add" the one without."""
 
     direction: str
+
+    @property
+    def ratio(self) -> sp.Expr | None:
+        """None: no likelihood ratio is told to be the largest."""
+        return None
+
+    @property
+    def swapped(self) -> bool:
+        """Whether the world without the example is the first one."""
+        return self.direction == "add"
+
+    def reversed(self) -> OneEpoch:
+        """Return the other direction; with replacement both are equal."""
+        other = {"remove": "add", "add": "remove"}.get(self.direction, self.direction)
+        return replace(self, direction=other)  # type: ignore[type-var]
+
+    def found(self, level: Level, log_least: float) -> Found:
+        """Return the divergence of the pair at a level E >= 1; e^log_least is too small to matter."""
+        raise NotImplementedError
 
     def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
         """Return a lower and an upper end of the divergence of the pair at a level E >= 1.
@@ -90,7 +117,7 @@ class OneEpoch(DirectedRound):
         """
         known = _enclosed(self).setdefault(level.text, {})
         if log_least not in known:
-            low, high = self.ends(level, log_least)
+            low, high = self.found(level, log_least).ends
             with at_precision(_BITS):
                 known[log_least] = (
                     max(Dyadic.of(low.lower()), ZERO) if low.is_finite() else ZERO,
@@ -102,37 +129,13 @@ class OneEpoch(DirectedRound):
         """Return the last ``log_least`` of an enclosure that was made at a level; if none was, that of a large one."""
         return next(reversed(_enclosed(self).get(level.text, {})), _LEAST_LOG)
 
-    def plan(self, level: Level, log_least: float) -> dict[str, Any] | None:
-        """Return what a certificate needs to repeat the enclosure; None where it cannot."""
-        return None
-
-    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
-        """Return balls whose outer ends enclose the divergence."""
-        raise NotImplementedError
-
-    def reversed(self) -> OneEpoch:
-        """Return the other direction."""
-        raise NotImplementedError
-
-    def rough_root(self, log_delta: float) -> float:
-        """Return about the eps at which the divergence is delta; a little too large rather than too small."""
-        low, high, top = 0.0, _FIRST_EPS, min(self.budget, LARGEST_EPS)
-        while high < top and self._log_upper(high, log_delta) > log_delta:
-            low, high = high, 2.0 * high
-        high = min(high, top)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2.0
-            low, high = (middle, high) if self._log_upper(middle, log_delta) > log_delta else (low, middle)
-        return high
-
-    def _log_upper(self, eps: float, log_delta: float) -> float:
-        _, high = self.enclose(Level.of_float(eps), log_delta - FAR_BELOW)
-        with at_precision(_BITS):
-            return log_of_ball(high.ball)
-
     def rough_log(self, eps: float) -> float:
         """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
         return 0.0
+
+    def rough_root(self, log_delta: float) -> float:
+        """Return about the eps at which the divergence is delta."""
+        return self._solved(log_delta, 1, _FIRST_EPS, _ROUGH)
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
@@ -149,9 +152,14 @@ class OneEpoch(DirectedRound):
 
         If ``side`` is 1 or -1, that at which the upper or the lower end is.
         """
-        log_least, guess = log_delta - FAR_BELOW, max(_ROOM * self.rough_root(log_delta), _LEAST_GUESS)
-        if not self.is_sharp(guess, log_least):
-            return guess / _ROOM
+        guess = max(self.rough_root(log_delta), _LEAST_GUESS)
+        if not self.found(Level.of_float(guess), log_delta - FAR_BELOW).sharp:
+            return guess
+        return self._solved(log_delta, side, _ROOM * guess, 1e-14)
+
+    def _solved(self, log_delta: float, side: int, high: float, accuracy: float) -> float:
+        log_least, farther, top = log_delta - FAR_BELOW, _LARGER, self.budget
+        last = top * (1.0 - 1e-12) if top < inf else inf
 
         def miss(eps: float) -> float:
             low, high = self.enclose(Level.of_float(eps), log_least)
@@ -159,23 +167,16 @@ class OneEpoch(DirectedRound):
                 found = (low.ball * (1 - side) + high.ball * (1 + side)) / 2
                 return max(log_of_ball(found), 4.0 * log_least) - log_delta
 
-        top = self.budget
-        high = min(guess, top * (1.0 - 1e-12) if top < inf else inf)
+        low = high = min(high, last)
         while miss(high) > 0.0:
-            if high >= top * (1.0 - 1e-9) or high > LARGEST_EPS:
+            if high >= last or high > LARGEST_EPS:
                 return top
-            high = min(_LARGER * high, top * (1.0 - 1e-12))
-        low, farther = high / _LARGER, 1.0 / _LARGER
-        while miss(low) <= 0.0:
+            low, high, farther = high, min(farther * high, last), min(farther * farther, 2.0)
+        while low == high or miss(low) <= 0.0:
             if low == 0.0:
                 return 0.0
-            high, farther = low, farther * farther
-            low = low * farther if low > _LEAST_GUESS * farther else 0.0
-        return root_between(miss, low, high, xtol=1e-300, rtol=1e-14)
-
-    def is_sharp(self, eps: float, log_least: float) -> bool:
-        """Return whether enclosures are so close, and quick, that a root is sought with them."""
-        return True
+            high, low, farther = low, low / farther if low > _LEAST_GUESS * farther else 0.0, farther * farther
+        return root_between(miss, low, high, xtol=1e-300, rtol=accuracy)
 
     def alone(self, query: Query) -> Answer:
         """Return the bracket for one epoch by itself."""
@@ -191,11 +192,9 @@ class OneEpoch(DirectedRound):
         return Answer(question, query, least, most, Interval(least.below, most.above))
 
     def _delta(self, level: Level) -> tuple[Dyadic, Dyadic]:
-        if self.top is not None:
-            with at_precision(_BITS):
-                if level.exponential() >= arb(self.top):
-                    return ZERO, ZERO
         with at_precision(_BITS):
+            if self.top is not None and level.exponential() >= arb(self.top):
+                return ZERO, ZERO
             log_least = min(_LEAST_LOG, self.rough_log(float(level.eps())) - 1.5 * FAR_BELOW)
         while True:
             low, high = self.enclose(level, log_least)
@@ -206,19 +205,10 @@ class OneEpoch(DirectedRound):
             log_least = min(size - 1.5 * FAR_BELOW, 1.5 * log_least)
 
 
-_LEAST_LOG_OF_ALL = -3000.0
-
-
 @lru_cache(maxsize=256)
 def _enclosed(epoch: OneEpoch) -> dict[str, dict[float, tuple[Dyadic, Dyadic]]]:
     """Return what is known of equal epochs, by level and accuracy: many questions ask for the same."""
     return {}
-
-
-@lru_cache(maxsize=256)
-def _poor_laws(epoch: OneEpoch) -> set[float]:
-    """Return the accuracies at which laws of cells have said hardly anything: they are not asked again."""
-    return set()
 
 
 class _Proved:
@@ -226,35 +216,31 @@ class _Proved:
 
     def __init__(self, epoch: OneEpoch, query: Query, root: float, outward: int) -> None:
         self.epoch, self.query, self.root, self.outward = epoch, query, root, outward
-        self._log_least = query.log_delta - FAR_BELOW
-        low, high = epoch.enclose(Level.of_float(root), self._log_least)
-        with at_precision(_BITS):
-            known = log_of_ball(high.ball) - log_of_ball(low.ball) if low.ball > 0 else _WIDTH_OF_LAWS
-        if known > _SHARP_ENOUGH and epoch.is_sharp(root, self._log_least):  # the ends have roots of their own
-            self.root, known = epoch.root(query.log_delta, outward), _WIDTH
+        logs, level = self._logs(root), Level.of_float(root)
+        known = logs[1] - logs[0] if logs[0] > -inf else _WIDTH_OF_LAWS
+        if known > _SHARP_ENOUGH and epoch.found(level, query.log_delta - FAR_BELOW).sharp:
+            self.root, known = epoch.root(query.log_delta, outward), _WIDTH  # the ends have roots of their own
         self.width = max(known, _WIDTH)
         self.error = self.width / 10.0
+
+    def _logs(self, place: float) -> tuple[float, float]:
+        low, high = self.epoch.enclose(Level.of_float(place), self.query.log_delta - FAR_BELOW)
+        with at_precision(_BITS):
+            return log_of_ball(low.ball) if low.mantissa > 0 else -inf, log_of_ball(high.ball)
 
     def slope(self, place: float) -> float:
         """Return about -d log delta/d eps."""
         other = place * 1.001 or 1e-6
-        logs = []
-        for eps in (place, other):
-            low, high = self.epoch.enclose(Level.of_float(eps), self._log_least)
-            with at_precision(_BITS):
-                logs.append(log_of_ball((low.ball + high.ball) / 2))
-        slope = (logs[0] - logs[1]) / (other - place)
+        first, second = (np.logaddexp(*self._logs(eps)) for eps in (place, other))
+        slope = float(first - second) / (other - place)
         return slope if 0.0 < slope < inf else 1.0 / (place or 1e-3)
 
     def trial(self, place: float) -> Trial[bool]:
         """Return whether the divergence is proved to be on the side of delta."""
-        low, high = self.epoch.enclose(Level.of_float(place), self._log_least)
-        end = high if self.outward > 0 else low
-        with at_precision(_BITS):
-            size = log_of_ball(end.ball)
-        miss = self.outward * (max(size, -1e6) - self.query.log_delta)
+        low, high = self.epoch.enclose(Level.of_float(place), self.query.log_delta - FAR_BELOW)
         proved = high.at_most(self.query.given) if self.outward > 0 else low.exceeds(self.query.given)
-        return Trial(True if proved else None, miss)
+        size = max(self._logs(place)[self.outward > 0], -1e6)
+        return Trial(True if proved else None, self.outward * (size - self.query.log_delta))
 
 
 # -------------------------------------------------------------------- One of t steps, chosen uniformly for each example
@@ -268,127 +254,119 @@ class Allocation(OneEpoch):
     steps: int
     shifts: Shifts
     direction: str
-    swapped: bool = False
 
     @property
     def text(self) -> str:
         """What the epoch is, in words."""
         return f"1 of {self.steps:,} steps, {self.step!r}, {self.direction}"
 
-    def reversed(self) -> Allocation:
-        """Return the other direction; with replacement both directions are equal."""
-        return replace(self, direction=_other(self.direction), swapped=not self.swapped)
-
     @cached_property
     def ratio(self) -> sp.Expr | None:
         """The largest likelihood ratio of an epoch; None without a limit."""
         low, high = self.step.ratios
-        if self.shifts != (1, 0, 0):
+        if self.shifts != WITH_WITHOUT or (low == 0 if self.swapped else high is sp.oo):
             return None
-        found = 1 / low if self.swapped and low != 0 else high if not self.swapped else sp.oo
-        return None if found is sp.oo else found
+        return 1 / low if self.swapped else high
 
     @property
-    def _has_line(self) -> bool:
-        return self.step.summand is not None and self.shifts == (1, 0, 0) and self.steps > 1
+    def _summand(self) -> Lognormal | None:
+        """The likelihood ratio of a message of normal noise, where lines or waves are known for these shifts."""
+        return self.step.summand if self.shifts in (WITH_WITHOUT, OPPOSITE) else None
 
-    @property
-    def _has_wave(self) -> bool:
-        return isinstance(self.step.summand, Lognormal) and self.shifts == (1, -1, 0) and self.steps > 1
-
-    def is_sharp(self, eps: float, log_least: float) -> bool:
-        """Return whether a line of frequencies, one large summand alone, or a wave gives enclosures."""
-        level = Level.of_float(eps)
-        if self._has_wave:
-            return self._wave(level, log_least) is not None or self._by_laws_alone(level, log_least) is None
-        return self._has_line and self._sharply(level, log_least) is not None
-
-    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
-        """Return balls whose outer ends enclose the divergence.
+    def found(self, level: Level, log_least: float) -> Found:
+        """Return the divergence of the pair.
 
         Guarantee
         ---------
-        They enclose D_E of the pair. Proof: docs/proofs/random_allocation.md.
+        D_E of the pair lies between the outer ends. Proof: docs/proofs/random_allocation.md.
         """
-        wave = self._wave(level, log_least) if self._has_wave else None
-        if wave is not None:
-            return self._by_wave(wave, level)
-        if self._has_wave:
-            return self._by_laws_alone(level, log_least) or self._by_way_of_neither(level, log_least)
-        found = self._sharply(level, log_least) if self._has_line else None
-        if found is None and self._has_line and log_least < _LEAST_LOG_OF_LAWS:
-            told = Problem(
-                f"a delta of about 1e{log_least / log(10.0):.0f} needs too many frequencies for so few steps"
-            )
+        law = self._summand
+        if law is None:
+            return self._by_laws(level, log_least)
+        if self.shifts == OPPOSITE:
+            return self._by_wave(law, level, log_least)
+        jump = None if self.swapped else self._by_one_jump(law, level)
+        with at_precision(_BITS):
+            if jump is not None and _width(jump) <= (_SHARP * jump.ends[0]).max(arb(log_least).exp()):
+                return jump
+            line = self._by_line(level, log_least)
+            if jump is not None and jump.ends[0] > 0:
+                enough = _SHARP_ENOUGH if log_least >= _LEAST_LOG_OF_LAWS else _WITHOUT_LAWS
+                if _width(jump) <= (enough * jump.ends[0] if line is None else _width(line)):
+                    return jump
+        if line is None and log_least < _LEAST_LOG_OF_LAWS:
+            size = f"a delta of about 1e{log_least / log(10.0):.0f}"
+            told = Problem(f"{size} needs too many frequencies for so few steps")
             raise PrecisionError("delta", told, "take a larger delta, or a larger eps, or more steps")
-        return self._by_laws(level, log_least) if found is None else found[1]
+        return line or self._by_laws(level, log_least)
 
-    def _sharply(self, level: Level, log_least: float) -> tuple[Line | BentLine | None, tuple[arb, arb]] | None:
-        """Return the line of frequencies, None for one large summand, with ends; None where laws of cells may do."""
-        low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
+    def _by_one_jump(self, law: Lognormal, level: Level) -> Found:
+        t = self.steps
         with at_precision(_BITS):
-            if _is_sharp(low, high, log_least):
-                return None, (low, high)
-            found = self._by_line(level, log_least)
-            enough = _SHARP_ENOUGH if log_least >= _LEAST_LOG_OF_LAWS else _WITHOUT_LAWS
-            width = enough * low if found is None else found[1].upper() - found[0].lower()
-            if low > 0 and high - low <= width:
-                return None, (low, high)
-        return None if found is None else (self._line(level, log_least), found)
+            k = t * level.exponential()
+            low, high = stop_loss_of_jumps(law, t, k)
 
-    def plan(self, level: Level, log_least: float) -> dict[str, Any] | None:
-        """Return what a certificate needs to repeat the enclosure; None of laws of cells."""
-        summand, t = self.step.summand, self.steps
-        if self._has_wave and isinstance(summand, Lognormal):
-            wave = self._wave(level, log_least)
-            if wave is not None:
-                return wave.shown(summand, t)
-            return None if log_least < _LEAST_LOG_OF_LAWS else self._plan_of_laws(level, log_least)
-        found = self._sharply(level, log_least) if self._has_line else None
-        if found is None or summand is None:
-            return self._plan_of_laws(level, log_least)
-        if found[0] is not None:
-            return found[0].shown
-        with at_precision(_BITS):
-            jump = parameters_of_jumps(summand, t, t * float(level.exponential()))
-        return None if jump is None else jump.shown
+            def plan() -> dict[str, Any] | None:
+                jump = parameters_of_jumps(law, t, float(k))
+                return None if jump is None else jump.shown
 
-    def _plan_of_laws(self, level: Level, log_least: float) -> dict[str, Any]:
-        laws, grain = self._laws(log_least, finite=True), _grained(log_least)
-        found = [self._of_law(law, level) for law in laws]
-        how = [evaluated(x, self.steps) for x in found]
-        cells, bits = self.step.cells(self.shifts, grain), max(x.precision for x in found) + _SPARE_BITS
-        shown = {"kind": "laws", "precision": bits, "below": how[0], "above": how[-1]}
-        return shown if cells is None else shown | {"cells": cells}
+            return Found((low / t, high / t), plan)
 
-    def _wave(self, level: Level, log_least: float) -> Wave | None:
-        law = self.step.summand
-        assert isinstance(law, Lognormal)
-        with at_precision(_BITS):
-            if level.eps() > _LARGE_EPS:
-                return None
-            e = float(level.exponential())
-        for rougher in _ROUGHER:
-            found = Wave.of(law, self.steps, e, log_least + rougher + log(self.steps))
-            if found is not None:
+    def _by_line(self, level: Level, log_least: float) -> Found | None:
+        with at_precision(64):
+            eps = float(level.eps())
+        t, fine = self.steps, log_least < _RARE
+        accuracy, reach = log_least + log(t), _shared(-eps if self.swapped else eps, fine)
+        if self.swapped:  # one line for all levels nearby: K is small where losses are large
+            if fine:  # what is much larger needs no such small error
+                accuracy = max(accuracy, self.rough_log(eps) - 2.0 * FAR_BELOW + log(t))
+            accuracy -= eps
+        line = _line_for(self.step, t, reach, accuracy)
+        if line is None:
+            return None
+        with at_precision(line.plan.bits + 32):
+            e = level.exponential()
+            if self.swapped:
+                value = line.stop_loss(t / e) * e / t
+            else:
+                value = (line.stop_loss(t * e) - t * level.exponential_minus_one()) / t
+            return Found((value, value), lambda: line.shown)
+
+    def _by_wave(self, law: Lognormal, level: Level, log_least: float) -> Found:
+        """Return the divergence for replacement: by a wave, by laws of cells, or by closed forms."""
+        wave = self._wave(law, level, log_least)
+        if wave is not None:
+            with at_precision(wave.precision(law)):
+                low, high = expected_excess(law, self.steps, level.exponential(), wave)
+                return Found((low / self.steps, high / self.steps), lambda: wave.shown(law, self.steps))
+        if log_least < _LEAST_LOG_OF_LAWS:
+            return Found(self._by_closed_forms(law, level, log_least), lambda: None)
+        if log_least not in self._poor:
+            found = self._by_laws(level, log_least)
+            if found.ends[0] > found.ends[1] / 2 or found.ends[1] < arb(log_least).exp():
                 return found
-        return None
+            self._poor.add(log_least)
+        ends = self._by_closed_forms(law, level, log_least)
+        return Found(ends, lambda: self._by_laws(level, log_least).plan())
 
-    def _by_wave(self, wave: Wave, level: Level) -> tuple[arb, arb]:
-        law = self.step.summand
-        assert isinstance(law, Lognormal)
-        with at_precision(wave.precision(law)):
-            low, high = expected_excess(law, self.steps, level.exponential(), wave)
-            return low / self.steps, high / self.steps
+    def _wave(self, law: Lognormal, level: Level, log_least: float) -> Wave | None:
+        with at_precision(_BITS):
+            e, eps = float(level.exponential()), float(level.eps())
+        waves = (Wave.of(law, self.steps, e, log_least + x + log(self.steps)) for x in _ROUGHER)
+        return next((wave for wave in waves if wave is not None), None) if eps <= _LARGE_EPS else None
 
-    def _by_way_of_neither(self, level: Level, log_least: float) -> tuple[arb, arb]:
+    @cached_property
+    def _poor(self) -> set[float]:
+        """The accuracies at which laws of cells have said hardly anything: they are not asked again."""
+        return set()
+
+    def _by_closed_forms(self, law: Lognormal, level: Level, log_least: float) -> tuple[arb, arb]:
         """Return ends for replacement, far out: one event, and the worlds beside the one without both examples.
 
         A replacement by no gradient is one, too.
         """
-        t, remove = self.steps, Allocation(self.step, self.steps, WITH_WITHOUT, "remove")
-        add, law = remove.reversed(), self.step.summand
-        assert isinstance(law, Lognormal)
+        t, remove = self.steps, replace(self, shifts=WITH_WITHOUT, direction="remove")
+        add = remove.reversed()
         with at_precision(_BITS):
             eps = float(level.eps().lower()) * (1.0 - 1e-14)
         first, most = 0.0, eps
@@ -399,27 +377,25 @@ class Allocation(OneEpoch):
         one, other, high = Level.of_float(first), Level.of_float(eps - first), arb(1)
         least_of_all = arb(0)
         with suppress(PrecisionError):
-            least_of_all = remove.ends(level, log_least)[0].lower()
+            least_of_all = remove.found(level, log_least).ends[0].lower()
         with suppress(PrecisionError):
-            parts = remove.ends(one, log_least)[1], add.ends(other, log_least - first)[1]
+            parts = remove.found(one, log_least).ends[1], add.found(other, log_least - first).ends[1]
             with at_precision(_BITS):
                 if one.eps() + other.eps() <= level.eps():
                     high = parts[0] + one.exponential() * parts[1]
-        place, least = self._event(eps)
+        place, least = self._event(law, eps)
         with at_precision(_BITS + int(4.0 * abs(log_least))):
             s, e = law.sigma(), level.exponential()
             far, near = ([_normal((shift - x) / s) for shift in (1, 0, -1)] for x in (arb(place), arb(least)))
             n = t - 1  # the others
-            first = far[0] * near[1] + n * far[1] * near[0] - n * far[0] * far[1]
+            single = far[0] * near[1] + n * far[1] * near[0] - n * far[0] * far[1]
             twice = arb(n * (n - 1)) / 2 * far[1] ** 2 * near[0]
-            low = near[1] * (first - e * (far[2] * near[1] + n * far[1] * near[2])) - twice
+            low = near[1] * (single - e * (far[2] * near[1] + n * far[1] * near[2])) - twice
             return (low * near[1] ** (n - 2)).max(least_of_all), high.min(normal_divergence(2 / s, level.eps(), e))
 
-    def _event(self, eps: float) -> tuple[float, float]:
+    def _event(self, law: Lognormal, eps: float) -> tuple[float, float]:
         """Return places c and d: that a message is above c, and all others above d, seems to say most."""
-        law, others = self.step.summand, float(self.steps - 1)
-        assert isinstance(law, Lognormal)
-        s, tail = float(law.sigma().mid()), np.vectorize(log_ndtr)
+        others, s, tail = float(self.steps - 1), float(law.sigma().mid()), np.vectorize(log_ndtr)
         d = s * np.linspace(-_GRID_REACH, _GRID_REACH, _CELLS)
         near = [tail((shift - d) / s) for shift in (1.0, 0.0, -1.0)]
         with np.errstate(all="ignore"):
@@ -432,116 +408,119 @@ class Allocation(OneEpoch):
         best = int(np.nanargmax(np.where(np.isfinite(value), value, -1e308)))
         return float(c[best]), float(d[best])
 
-    def _by_one_jump(self, level: Level) -> tuple[arb, arb]:
-        summand, t = self.step.summand, self.steps
-        assert summand is not None
-        with at_precision(_BITS):
-            low, high = stop_loss_of_jumps(summand, t, t * level.exponential())
-            return low / t, high / t
+    def _by_laws(self, level: Level, log_least: float) -> Found:
+        laws, found = self._laws(self.step.laws, log_least), []
+        for law in laws:
+            is_smooth = isinstance(law, SmoothLaw)
+            found.append(
+                enclose_smooth(law, level, self.steps, _GAP_OF_LAWS) if is_smooth else self._of_law(law, level)
+            )
 
-    def _by_line(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
-        t, line = self.steps, self._line(level, log_least)
-        if line is None:
-            return None
-        with at_precision(line.plan.bits + 32):
-            level_ball = level.exponential()
-            if self.swapped:
-                value = line.stop_loss(t / level_ball) * level_ball / t
-            else:
-                value = (line.stop_loss(t * level_ball) - t * level.exponential_minus_one()) / t
-            return value, value
+        def plan() -> dict[str, Any]:
+            finite, cells = self._laws(self.step.finite, log_least), self.step.cells(self.shifts, _grained(log_least))
+            sums = [self._of_law(law, level) for law in finite]
+            bits, how = max(x.precision for x in sums) + _SPARE_BITS, [evaluated(x, self.steps) for x in sums]
+            shown = {"kind": "laws", "precision": bits, "below": how[0], "above": how[-1]}
+            return shown | ({} if cells is None else {"cells": dict(zip(("from", "to", "count"), cells, strict=True))})
 
-    def _line(self, level: Level, log_least: float) -> Line | BentLine | None:
-        with at_precision(64):
-            eps = float(level.eps())
-        t = self.steps
-        fine = log_least < _RARE
-        if self.swapped:  # one line for all levels nearby: K is small where losses are large
-            if fine:  # what is much larger needs no such small error
-                log_least = max(log_least, self.rough_log(eps) - 2.0 * FAR_BELOW)
-            return line_for(self.step, t, _shared(-eps, fine), log_least + log(t) - eps)
-        return line_for(self.step, t, _shared(eps, fine), log_least + log(t))
-
-    def _by_laws_alone(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
-        """Return ends by laws of cells; None where these would take minutes, or hardly say anything."""
-        poor = _poor_laws(self)
-        if log_least < _LEAST_LOG_OF_LAWS or log_least in poor:
-            return None
-        low, high = self._by_laws(level, log_least)
-        with at_precision(_BITS):
-            if low > high / 2 or high < arb(log_least).exp():
-                return low, high
-        poor.add(log_least)
-        return None
-
-    def _by_laws(self, level: Level, log_least: float) -> tuple[arb, arb]:
-        ends = []
-        for law in self._laws(log_least):
-            if isinstance(law, SmoothLaw):
-                found = enclose_smooth(law, level, self.steps, _GAP_OF_LAWS)
-            else:
-                found = self._of_law(law, level)
-            ends.append(found)
-        return ends[0].lower, ends[-1].upper
+        return Found((found[0].lower, found[-1].upper), plan, sharp=isinstance(laws[0], SmoothLaw))
 
     def _of_law(self, law: Law, level: Level) -> Enclosure:
         return enclose_divergence(law, level, self.steps, _GAP_OF_LAWS if law.rational else _GAP_OF_CELLS)
 
-    def _laws(self, log_least: float, *, finite: bool = False) -> tuple[Any, ...]:
-        laws = self.step.finite if finite else self.step.laws
-        found = laws(self.shifts, _grained(log_least))
+    def _laws(self, made: Callable[[Shifts, float], tuple[Any, Any]], log_least: float) -> tuple[Any, ...]:
+        found = made(self.shifts, _grained(log_least))
         turned = tuple(law.swapped() if self.swapped else law for law in found)
         return turned[:1] if found[0] is found[1] else turned
 
     def rough_root(self, log_delta: float) -> float:
         """Return about the eps at which the divergence is delta."""
-        guess = self._rough_root(log_delta) if self._has_line or self._has_wave else None
-        if guess is not None and (self._has_line or self.is_sharp(guess, log_delta - FAR_BELOW)):
-            return guess
-        law = self._laws(log_delta - FAR_BELOW)[-1]
+        if self._summand is not None:
+            high, most = 1e-3, _LARGE_EPS if self.shifts == OPPOSITE else LARGEST_EPS
+            while self.rough_log(high) > log_delta and high < most:
+                high *= 1.5
+            if self.rough_log(high) <= log_delta < self.rough_log(0.0):
+                high = float(root_between(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
+            at = Level.of_float(high), log_delta - FAR_BELOW
+            if self.shifts != OPPOSITE or self._wave(self._summand, *at) is not None or self.found(*at).sharp:
+                return high
+        law = self._laws(self.step.laws, log_delta - FAR_BELOW)[-1]
         if isinstance(law, SmoothLaw):
             return super().rough_root(log_delta)
         return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
 
-    def _rough_root(self, log_delta: float) -> float:
-        high, most = 1e-3, _LARGE_EPS if self._has_wave else LARGEST_EPS
-        while self.rough_log(high) > log_delta and high < most:
-            high *= 1.5
-        if not self.rough_log(high) <= log_delta < self.rough_log(0.0):
-            return high
-        return float(root_between(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
-
     def rough_log(self, eps: float) -> float:
         """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
-        summand, t = self.step.summand, self.steps
-        if summand is None or not (self._has_line or self._has_wave):
+        law, t = self._summand, self.steps
+        if law is None:
             return 0.0
         if self.swapped:
             tilts, logs = self._rough_chernoff
             with np.errstate(all="ignore"):
                 return float(np.nanmin(tilts * t * exp(-eps) + logs)) + eps - log(t)
-        x, variance = t * expm1(eps), summand.variance
-        if self._has_wave:  # of L - E L', whose product is constant
+        x, variance = t * expm1(eps), law.variance
+        if self.shifts == OPPOSITE:  # of L - E L', whose product is constant
             e = exp(min(eps, _LARGE_EPS))
             variance *= 1.0 + e * e + 2.0 * e / (1.0 + variance)
         sigma = sqrt(t * variance)
         z = x / sigma if sigma > 0.0 else inf
         normal = log(sigma) - z * z / 2.0 - log1p(z * z) if z < 1e150 else -inf
-        found = np.logaddexp(normal, log(t) + summand.rough_tail(1.0 + x))
+        found = np.logaddexp(normal, log(t) + law.rough_tail(1.0 + x))
         for j in _MANY_JUMPS:  # so many summands are above their share: by the large deviations of their number
-            p = exp(summand.rough_above(1.0 + x / j)) if j <= t else 1.0
+            p = exp(law.rough_above(1.0 + x / j)) if j <= t else 1.0
             if p < j / (4.0 * t):
-                share, log_p = j / t, summand.rough_above(1.0 + x / j)
+                share, log_p = j / t, law.rough_above(1.0 + x / j)
                 other = (1.0 - share) * (log1p(-share) - log1p(-p)) if share < 1.0 else 0.0
                 found = np.logaddexp(found, log(1.0 + x) - t * (share * (log(share) - log_p) + other))
         return float(found) - log(t)
 
     @cached_property
     def _rough_chernoff(self) -> tuple[Floats, Floats]:
-        summand, t = self.step.summand, self.steps
-        assert summand is not None
-        tilts = np.geomspace(1e-4, 1e200, 1201) / sqrt(t * min(summand.variance, float(t)))
-        return tilts, t * summand.rough(tilts) - 1.0 - np.log(tilts)
+        law, t = self._summand, self.steps
+        assert law is not None
+        tilts = np.geomspace(1e-4, 1e200, 1201) / sqrt(t * min(law.variance, float(t)))
+        return tilts, t * law.rough(tilts) - 1.0 - np.log(tilts)
+
+
+def _width(found: Found) -> arb:
+    return found.ends[1].upper() - found.ends[0].lower()
+
+
+def _grained(log_least: float) -> float:
+    """Return to which accuracy laws of cells are made; larger cells are those of rare messages."""
+    return _GRAIN * ((log_least + _COARSER) // _GRAIN)
+
+
+def _shared(eps: float, fine: bool) -> float:
+    """Return a number not below that many levels share, fewer where probabilities depend much on it."""
+    parts = 128.0 if fine else 16.0 if abs(eps) >= 4.0 else 4.0
+    mantissa, exponent = frexp(eps)
+    return 0.0 if -0.5 < eps < 0.0 and not fine else ldexp(ceil(parts * mantissa) / parts, exponent)
+
+
+@lru_cache(maxsize=512)
+def _lines(step: Step, t: int, reach: float) -> list[tuple[float, Line | BentLine | None]]:
+    """Return what was tried: to which accuracy, and the line, None where it takes too many frequencies."""
+    return []
+
+
+def _line_for(step: Step, t: int, reach: float, log_accuracy: float) -> Line | BentLine | None:
+    """Return a line for K up to t e^reach, kept for further questions; None if it takes too many frequencies.
+
+    Where the accuracy takes too many it is as close as it may be.
+    """
+    known, found = _lines(step, t, reach), None
+    for wanted, line in known:
+        if wanted <= log_accuracy if line is not None else wanted >= log_accuracy:
+            return line
+    assert step.summand is not None
+    for rougher in _ROUGHER:
+        with suppress(PrecisionError):
+            found = line_of(step.summand, t, t * exp(reach) * (1.0 + 1e-9), log_accuracy + rougher)
+        if found is not None:
+            break
+    known.append((log_accuracy, found))
+    return found
 
 
 # --------------------------------------------- The Gaussian mechanism, and one step with Poisson sampling, closed forms
@@ -566,11 +545,6 @@ class NormalRound(OneEpoch):
             return f"Gaussian mechanism, sigma = {self.sigma}, sensitivity {self.shift}"
         return f"GaussianStep(sigma={self.sigma}), replaced, with probability {self.rate}"
 
-    @property
-    def ratio(self) -> None:
-        """None: no likelihood ratio is the largest."""
-        return None
-
     @cached_property
     def deviation(self) -> float:
         """The shift over sigma, if the example is certainly in the step."""
@@ -579,22 +553,15 @@ class NormalRound(OneEpoch):
         with at_precision(64):
             return float(self.shift / number(self.sigma)())
 
-    def plan(self, level: Level, log_least: float) -> dict[str, Any]:
-        """Return the precision of the closed form."""
-        return _closed_form(log_least)
-
-    def reversed(self) -> NormalRound:
-        """Return the other direction, which is equal."""
-        return replace(self, direction=_other(self.direction))
-
-    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+    def found(self, level: Level, log_least: float) -> Found:
         """Return the closed form twice: the likelihood ratio rises, and is E at one place.
 
         Guarantee
         ---------
         It is D_E of the two laws. Proof: docs/proofs/random_allocation.md, section 6.
         """
-        with at_precision(_BITS + int(4.0 * abs(log_least))):
+        bits = _BITS + int(4.0 * abs(log_least))
+        with at_precision(bits):
             s, q, e, excess = number(self.sigma)(), arb(self.rate), level.exponential(), level.exponential_minus_one()
             if self.rate == 1:
                 value = normal_divergence(self.shift / s, level.eps(), e)
@@ -603,26 +570,16 @@ class NormalRound(OneEpoch):
                 place = s * s * ((b + (b * b + 4 * e).sqrt()) / 2).log()
                 above = [_normal((shift - place) / s) for shift in (1, 0, -1)]
                 value = q * (above[0] - e * above[2]) - (1 - q) * excess * above[1]
-            return value, value
-
-
-def _grained(log_least: float) -> float:
-    """Return to which accuracy laws of cells are made; larger cells are those of rare messages."""
-    return _GRAIN * ((log_least + _COARSER) // _GRAIN)
-
-
-def _is_sharp(low: arb, high: arb, log_least: float) -> bool:
-    """Return whether a bracket needs no line: it is narrow, relatively, or its width is too small to matter."""
-    return bool(high - low <= (_SHARP * low).max(arb(log_least).exp()))
-
-
-def _closed_form(log_least: float) -> dict[str, Any]:
-    return {"kind": "closed", "precision": min(_BITS + int(4.0 * abs(log_least)), MOST_PRECISION)}
+        return Found((value, value), lambda: {"kind": "closed", "precision": min(bits, MOST_PRECISION)})
 
 
 def normal_divergence(mu: arb, eps: arb, e: arb) -> arb:
     """Return Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)."""
     return _normal(mu / 2 - eps / mu) - e * _normal(-mu / 2 - eps / mu)
+
+
+def _normal(x: arb) -> arb:
+    return (-x / arb(2).sqrt()).erfc() / 2
 
 
 @dataclass(frozen=True)
@@ -642,45 +599,39 @@ class PoissonStep(OneEpoch):
         """That of the base."""
         return self.base.direction
 
-    @cached_property
-    def ratio(self) -> sp.Expr | None:
-        """1 + rate (ratio - 1) if the example is in the first world, 1/(1 + rate (1/ratio - 1)) if in the second."""
-        rate, ratio = rational_of(self.rate), self.base.ratio
-        if self.direction == "remove":
-            return None if ratio is None else 1 + rate * (ratio - 1)
-        least = sp.S.Zero if ratio is None else 1 / ratio
-        return None if rate == 1 and least == 0 else 1 / (1 - rate * (1 - least))
-
-    def plan(self, level: Level, log_least: float) -> dict[str, Any] | None:
-        """Return the precision of the closed form, or the laws of the step."""
-        if isinstance(self.base, NormalRound):
-            return _closed_form(log_least)
-        return self.base.plan(self._inside(level)[0] or level, log_least)
-
     def reversed(self) -> PoissonStep:
         """Return the other direction."""
         return replace(self, base=self.base.reversed())
 
-    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+    @cached_property
+    def ratio(self) -> sp.Expr | None:
+        """1 + rate (ratio - 1) if the example is in the first world, 1/(1 + rate (1/ratio - 1)) if in the second."""
+        rate, ratio = rational_of(self.rate), self.base.ratio
+        if not self.swapped:
+            return None if ratio is None else 1 + rate * (ratio - 1)
+        least = sp.S.Zero if ratio is None else 1 / ratio
+        return None if rate == 1 and least == 0 else 1 / (1 - rate * (1 - least))
+
+    def found(self, level: Level, log_least: float) -> Found:
         """Return the rate times that of the base at 1 + (E - 1)/rate, or the same with the worlds exchanged.
 
         Guarantee
         ---------
-        They enclose D_E of the step. Proof: docs/proofs/random_allocation.md, section 6.
+        The outer ends enclose D_E of the step. Proof: docs/proofs/random_allocation.md, section 6.
         """
-        inner, factor = self._inside(level)
+        inner, scale = self._inside(level)
         if inner is None:
-            return arb(0), arb(0)
-        low, high = self.base.ends(inner, log_least)
+            return Found((arb(0), arb(0)), lambda: self.base.found(level, log_least).plan())
+        found = self.base.found(inner, log_least)
         with at_precision(_BITS + int(4.0 * abs(log_least))):
-            scale = factor()
-            return low * scale, high * scale
+            low, high = (x * scale() for x in found.ends)
+        return found._replace(ends=(low, high))
 
     def _inside(self, level: Level) -> tuple[Level | None, Callable[[], arb]]:
         """Return the level at which the base is asked, and what its divergence is multiplied by."""
         rate, e = self.rate, level.rational
         excess, written = level.exponential_minus_one, level.text
-        if self.direction == "remove":
+        if not self.swapped:
             rational = None if e is None else 1 + (e - 1) / rate
             inner = Level(lambda: (excess() / rate).log1p(), lambda: f"log1p(expm1({written})/({rate}))", rational)
             return inner, lambda: arb(rate)
@@ -702,27 +653,16 @@ class PoissonStep(OneEpoch):
 class Statistic(OneEpoch):
     """A statistic with finitely many values: their probabilities in both worlds, as balls."""
 
-    swapped: bool
-
     def masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
         """Return the probabilities in the world with the example, or the first one, and in the other."""
         raise NotImplementedError
-
-    def plan(self, level: Level, log_least: float) -> dict[str, Any]:
-        """Return the precision of the laws."""
-        return {"kind": "statistic", "precision": _STATISTIC_BITS}
 
     @cached_property
     def _masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
         with at_precision(_STATISTIC_BITS):
             return self.masses()
 
-    @property
-    def ratio(self) -> None:
-        """None: no likelihood ratio is told to be the largest."""
-        return None
-
-    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+    def found(self, level: Level, log_least: float) -> Found:
         """Return balls around the divergence of the two laws of the statistic.
 
         Guarantee
@@ -731,12 +671,12 @@ class Statistic(OneEpoch):
         """
         p, q = self._masses[::-1] if self.swapped else self._masses
         with at_precision(_STATISTIC_BITS):
-            e, found = level.exponential(), arb(0)
+            e, value = level.exponential(), arb(0)
             for a, b in zip(p, q, strict=True):
                 difference = a - e * b
                 if not difference < 0:
-                    found += difference.max(arb(0))
-            return found, found
+                    value += difference.max(arb(0))
+        return Found((value, value), lambda: {"kind": "statistic", "precision": _STATISTIC_BITS})
 
 
 @dataclass(frozen=True)
@@ -747,7 +687,6 @@ class Counted(Statistic):
     steps: int
     selected: int
     direction: str
-    swapped: bool = False
     size: int = 1 << 13
 
     @property
@@ -755,13 +694,9 @@ class Counted(Statistic):
         """What the epoch is, in words."""
         return f"{self.selected:,} of {self.steps:,} steps, {self.step!r}, {self.direction}, from below"
 
-    def reversed(self) -> Counted:
-        """Return the other direction."""
-        return replace(self, direction=_other(self.direction), swapped=not self.swapped)
-
     @property
     def _shifts(self) -> Shifts:
-        return (1, -1, 0) if self.direction == "replace" else WITH_WITHOUT
+        return OPPOSITE if self.direction == "replace" else WITH_WITHOUT
 
     @cached_property
     def statistic(self) -> Numbering:
@@ -785,65 +720,20 @@ class Maximum(Statistic):
 
     sigma: sp.Expr
     steps: int
-    shifts: tuple[int, int]
     direction: str
-    swapped: bool = False
 
     @property
     def text(self) -> str:
         """What the epoch is, in words."""
         return f"{self.steps:,} shuffled batches, sigma = {self.sigma}, the largest sum, {self.direction}"
 
-    def reversed(self) -> Maximum:
-        """Return the other direction."""
-        return replace(self, direction=_other(self.direction), swapped=not self.swapped)
-
     def masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
         """Return the laws of the cell, from the distribution functions of the largest sum."""
         s = number(self.sigma)()
-        far = max(self.shifts) + 12.0 * float(s)
-        places = [arb(far * k / _CELLS) for k in range(-_CELLS // 4, _CELLS + 1)]
+        places = [arb((2 + 12.0 * float(s)) * k / _CELLS) for k in range(-_CELLS // 4, _CELLS + 1)]
 
         def law(shift: int) -> list[arb]:
             below = [_normal(y / s) ** (self.steps - 1) * _normal((y - shift) / s) for y in places]
-            beyond = [1 - x for x in below]
-            return [below[0], *(a - b for a, b in pairwise(beyond)), beyond[-1]]
+            return [below[0], *(b - a for a, b in pairwise(below)), 1 - below[-1]]
 
-        return law(self.shifts[0]), law(self.shifts[1])
-
-
-def _normal(x: arb) -> arb:
-    return (-x / arb(2).sqrt()).erfc() / 2
-
-
-def _shared(eps: float, fine: bool) -> float:
-    """Return a number not below that many levels share, fewer where probabilities depend much on it."""
-    parts = 128.0 if fine else 16.0 if abs(eps) >= 4.0 else 4.0
-    mantissa, exponent = frexp(eps)
-    return 0.0 if -0.5 < eps < 0.0 and not fine else ldexp(ceil(parts * mantissa) / parts, exponent)
-
-
-@lru_cache(maxsize=512)
-def _lines(step: Step, t: int, reach: float) -> list[tuple[float, Line | BentLine | None]]:
-    """Return what was tried: to which accuracy, and the line, None where it takes too many frequencies."""
-    return []
-
-
-def line_for(step: Step, t: int, reach: float, log_accuracy: float) -> Line | BentLine | None:
-    """Return a line for K up to t e^reach, kept for further questions; None if it takes too many frequencies.
-
-    Where the accuracy takes too many it is as close as it may be.
-    """
-    known, summand = _lines(step, t, reach), step.summand
-    assert summand is not None
-    for wanted, line in known:
-        if wanted <= log_accuracy if line is not None else wanted >= log_accuracy:
-            return line
-    found = None
-    for rougher in _ROUGHER:
-        with suppress(PrecisionError):
-            found = line_of(summand, t, t * exp(reach) * (1.0 + 1e-9), log_accuracy + rougher)
-        if found is not None:
-            break
-    known.append((log_accuracy, found))
-    return found
+        return law(2), law(1)

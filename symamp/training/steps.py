@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from itertools import pairwise
-from math import ceil, copysign, floor, inf, log, log1p, sqrt
+from itertools import count, pairwise
+from math import ceil, inf, log, log1p, sqrt
 from typing import Any, TypeAlias
 
 import flint
@@ -20,12 +20,12 @@ from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, checked_class
 from symamp.formulas.order import sign
 from symamp.laws.density import SmoothLaw
-from symamp.laws.law import Atom, Floats, Law, RationalLaw
+from symamp.laws.law import Atom, Floats, Law, RationalLaw, total
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number, listed
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.distributions import Laplace, Logistic
-from symamp.sums.kernels.one_sided import Lognormal, Summand
+from symamp.sums.kernels.one_sided import Lognormal
 
 _CELLS, _FEWER_CELLS, _SPARE = 400, 64, 25.0
 """Cells of messages of a step with normal noise, and with noise whose ratios are bounded, and by how much, in the
@@ -43,11 +43,13 @@ Between: TypeAlias = tuple[AnyLaw, AnyLaw]
 Shifts: TypeAlias = tuple[int, int, int]
 """By how much messages are moved in the first world, in the second, and if the example is in another step."""
 WITH_WITHOUT: Shifts = (1, 0, 0)
-Masses: TypeAlias = Callable[[], tuple[arb, ...]]
-Flat: TypeAlias = tuple[bool, bool]
+OPPOSITE: Shifts = (1, -1, 0)
 Numbering: TypeAlias = dict[str, Any]
 """A whole number for each message, modulo ``size``: of a table and of integers the ``numbers`` themselves, of noise
 with a density the ``first`` one, and the ``places`` at which it rises by 1."""
+Row: TypeAlias = tuple[arb, arb, arb]
+Cells: TypeAlias = tuple[float, float, int]
+"""Where cells of messages begin and end, and how many there are."""
 
 
 class Step:
@@ -67,22 +69,37 @@ class Step:
         D_E of the first law <= that of the triple <= D_E of the second, for both orders, every E >= 0 and every number
         of steps. Proof: docs/proofs/random_allocation.md, section 4.
         """
-        raise NotImplementedError
+        return self.finite(shifts, log_least)
 
     def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
-        """Return two such laws that are finite, of which certificates are made."""
-        below, above = self.laws(shifts, log_least)
-        assert isinstance(below, Law)
-        assert isinstance(above, Law)
-        return below, above
+        """Return two such laws that are finite, of which certificates are made.
+
+        Messages far out are one in the lower law, and reveal the data set in the upper one.
+        """
+        cells = self.cells(shifts, log_least)
+        assert cells is not None
+        return _finite_laws(self, shifts, cells)
 
     def data(self) -> dict[str, Any] | None:
         """Return what a certificate says of the step; None if it has none."""
         return None
 
-    def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any] | None:
+    def cells(self, shifts: Shifts, log_least: float) -> Cells | None:
         """Return which cells of messages, or integers, finite laws have; None for tables."""
         return None
+
+    def messages(self, shifts: Shifts, cells: Cells) -> Iterator[tuple[Row, list[Row]]]:
+        """Yield masses of messages in the three worlds, and (r0, r1, mass) that dominate them: none for those far out.
+
+        They are made at the ambient precision.
+        """
+        raise NotImplementedError
+
+    def rough(self, shifts: Shifts) -> tuple[Floats, list[Floats]]:
+        """Return messages, and logarithms of their masses in the three worlds up to a factor, in doubles."""
+        raise SupportMismatchError(
+            "selected", Problem(f"no lower end for {self!r} is known"), "take a GaussianStep or a TableStep"
+        )
 
     def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
         """Return a whole number for each message, in units of which the sum over all steps takes about ``size``.
@@ -90,16 +107,33 @@ class Step:
         It rises with the likelihood ratio of a step in which the example is with probability ``rate``. Any number of
         the message will do for a bound from below.
         """
-        raise SupportMismatchError(
-            "selected", Problem(f"no lower end for {self!r} is known"), "take a GaussianStep or a TableStep"
-        )
+        messages, (*worlds, rest) = self.rough(shifts)
+        first, second = (np.logaddexp(log1p(-rate) + rest, log(rate) + x) for x in worlds)
+        with np.errstate(invalid="ignore"):
+            logs = np.clip(np.nan_to_num(first - second, nan=0.0), -_FAR, _FAR)
+        weights = np.exp(rest - rest.max())
+        mean = float(weights @ logs / weights.sum())
+        variance = float(weights @ (logs - mean) ** 2 / weights.sum())
+        unit = max(_PER_SIZE * sqrt(steps * variance), 1e-300) / size
+        return {"size": size, "first": 0, "places": [], "numbers": []} | self._numbers(messages, logs / unit)
+
+    def _numbers(self, messages: Floats, values: Floats) -> Numbering:
+        return {"numbers": np.floor(values).astype(int).tolist()}
 
     def numbered(self, shifts: Shifts, numbering: Numbering) -> tuple[list[arb], ...]:
         """Return the law of the number of a message for each shift."""
+        laws = tuple([arb(0)] * numbering["size"] for _ in shifts)
+        for law, shift in zip(laws, shifts, strict=True):
+            for k, mass in self.masses(shifts, shift, numbering):
+                law[k % numbering["size"]] += mass
+        return laws
+
+    def masses(self, shifts: Shifts, shift: int, numbering: Numbering) -> Iterable[tuple[int, arb]]:
+        """Return numbers with the probabilities of the messages that have them."""
         raise NotImplementedError
 
     @property
-    def summand(self) -> Summand | None:
+    def summand(self) -> Lognormal | None:
         """The likelihood ratio of the two worlds where its Laplace transform is at hand, else None."""
         return None
 
@@ -107,6 +141,50 @@ class Step:
     def ratios(self) -> tuple[sp.Expr, sp.Expr]:
         """The least and the largest likelihood ratio of a message with the example and without."""
         raise NotImplementedError
+
+
+@lru_cache(maxsize=64)
+def _finite_laws(step: Step, shifts: Shifts, cells: Cells) -> tuple[Law, Law]:
+    """Return finite laws around a triple: one message for each cell below, and those that dominate it above."""
+
+    @lru_cache(maxsize=4)
+    def rows(bits: int) -> tuple[list[Row], list[Row], list[tuple[arb, arb]]]:
+        below, above, named = [], [], []
+        for masses, dominating in step.messages(shifts, cells):
+            below.append(_mean(masses))
+            above += dominating
+            named += [] if dominating else [(masses[0], arb(0)), (arb(0), masses[1])]
+        return below, above, named
+
+    def entry(side: int, i: int, j: int) -> arb:
+        return rows(flint.ctx.prec)[side][i][j]
+
+    def entries(side: int, width: int) -> list[Any]:
+        many = len(rows(flint.ctx.prec)[side])
+        return [tuple(partial(entry, side, i, j) for j in range(width)) for i in range(many)]
+
+    below, above = (Law(tuple(Atom(*row) for row in entries(side, 3))) for side in (0, 1))
+    return below, replace(above, singular=tuple(entries(2, 2)))
+
+
+def _mean(masses: Row) -> Row:
+    return masses[0] / masses[2], masses[1] / masses[2], masses[2]
+
+
+def _corners(masses: Row, start: Sequence[arb], end: Sequence[arb], flat: Sequence[bool]) -> list[Row]:
+    """Return messages at the ends of a cell and at the corner of their ratios, with its masses and means.
+
+    The corner has the first ratio of the start and the second of the end: the ratios run through an arc on that side
+    of the chord. Of each ratio ``flat`` says whether it is the same all over the cell.
+    """
+    (p, r, q), (a0, a1), (b0, b1) = masses, start, end
+    if all(flat):
+        return [(a0, a1, q)]
+    second = (r - a1 * q) / (b1 - a1) if flat[0] else (p - a0 * q) / (b0 - a0)
+    if any(flat):
+        return [(a0, a1, q - second), (b0, b1, second)]
+    first = (r - b1 * q) / (a1 - b1)
+    return [(a0, a1, first), (b0, b1, second), (a0, b1, q - first - second)]
 
 
 def _positive(value: object, name: str) -> sp.Expr:
@@ -117,104 +195,92 @@ def _positive(value: object, name: str) -> sp.Expr:
 
 
 class _Noise(Step):
-    """Noise whose likelihood ratio rises with the message."""
+    """Noise with an even density whose likelihood ratio rises with the message."""
 
-    def ratio(self, y: arb, shift: int, other: int) -> arb:
-        """Return the density moved by one shift over that moved by another."""
+    def ratio(self, y: arb, shift: int) -> arb:
+        """Return the density moved by a shift over that which is not moved."""
         raise NotImplementedError
 
     def beyond(self, y: arb, shift: int) -> arb:
         """Return the probability of a message above y."""
         raise NotImplementedError
 
-    def limits(self, shifts: Shifts) -> tuple[Masses, Masses] | None:
-        """Return the ratios far out on both sides; None where they have no bound."""
+    def limits(self, shift: int) -> tuple[arb, arb] | None:
+        """Return the ratio far out on both sides; None where it has no bound."""
         return None
 
-    def are_flat(self, start: float, end: float, shifts: Shifts) -> Flat:
-        """Return of the ratio of each world whether it is the same between two places."""
-        return shifts[0] == shifts[2], shifts[1] == shifts[2]
+    def is_flat(self, start: float, end: float, shift: int) -> bool:
+        """Return whether the ratio of a shift is the same between two places."""
+        return shift == 0
 
-    def rough(self, shifts: Shifts) -> tuple[Floats, Floats, list[Floats]]:
-        """Return messages, their weights without the example, and logarithms of ratios of both worlds, in doubles."""
-        raise NotImplementedError
+    def messages(self, shifts: Shifts, cells: Cells) -> Iterator[tuple[Row, list[Row]]]:
+        low, high, number_of_cells = cells
+        places = [low + (high - low) * k / number_of_cells for k in range(number_of_cells + 1)]
+        far = [self.limits(shift) for shift in shifts[:2]]
+        ratios: list[list[arb] | None] = [[self.ratio(arb(y), s) for s in shifts[:2]] for y in places]
+        left, right = (None if None in far else [x[side] for x in far if x] for side in (0, 1))
+        ends = zip(pairwise([-inf, *places, inf]), pairwise([left, *ratios, right]), strict=True)
+        for (a, b), (start, end) in ends:
+            masses = tuple(self._between(a, b, s) for s in shifts)
+            flat = [self.is_flat(a, b, s) for s in shifts[:2]]
+            yield masses, [] if start is None or end is None else _corners(masses, start, end, flat)
 
-    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
-        """Return laws of cells of messages."""
-        cells = self.cells(shifts, log_least)
-        return _laws_of_cells(self, shifts, cells["from"], cells["to"], cells["count"])
+    def _between(self, a: float, b: float, shift: int) -> arb:
+        """Return the probability between two places; small ones are exact on both sides, as noise is even."""
+        if b < 0.0:
+            a, b, shift = -b, -a, -shift
+        above = arb(1) if a == -inf else self.beyond(arb(a), shift)
+        return above if b == inf else above - self.beyond(arb(b), shift)
 
-    def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any]:
-        """Return where cells of messages begin and end, and how many there are."""
-        reach = self.reach(log_least)
-        return {"from": min(shifts) - reach, "to": max(shifts) + reach, "count": _CELLS}
-
-    def reach(self, log_least: float) -> float:
-        """Return how far from the shifts cells go."""
-        raise NotImplementedError
-
-    def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
-        """Return the number of messages below the first place, and places at which it rises."""
-        y, logs, unit = self._statistic(shifts, rate, steps, size)
-        first, last = (floor(x / unit) for x in (logs[0], logs[-1]))
+    def _numbers(self, messages: Floats, values: Floats) -> Numbering:
+        first, last = (int(np.floor(x)) for x in (values[0], values[-1]))
         # Messages at which the number rises: found in doubles, and then these doubles are the definition.
-        places = np.interp(unit * np.arange(first + 1, last + 1), logs, y).tolist()
-        return {"size": size, "first": first, "places": [str(Fraction(x)) for x in places], "numbers": []}
+        places = np.interp(np.arange(first + 1, last + 1), values, messages).tolist()
+        return {"first": first, "places": [str(Fraction(x)) for x in places]}
 
-    def _statistic(self, shifts: Shifts, rate: float, steps: int, size: int) -> tuple[Floats, Floats, float]:
-        """Return messages, logarithms of ratios of a Poisson step, and the unit in which these are counted."""
-        y, weights, worlds = self.rough(shifts)
-        mixed = [np.logaddexp(log1p(-rate), log(rate) + x) if x.any() else x for x in worlds]
-        logs = mixed[0] - mixed[1]
-        mean = float(weights @ logs / weights.sum())
-        variance = float(weights @ (logs - mean) ** 2 / weights.sum())
-        return y, logs, _PER_SIZE * sqrt(steps * variance) / size
-
-    def numbered(self, shifts: Shifts, numbering: Numbering) -> tuple[list[arb], ...]:
-        """Return the law of the number of a message for each shift."""
-
-        def law(shift: int) -> list[arb]:
-            found = [arb(0)] * numbering["size"]
-            places = [arb(fmpq(*Fraction(y).as_integer_ratio())) for y in numbering["places"]]
-            beyond = [arb(1), *(self.beyond(y, shift) for y in places), arb(0)]
-            for k, (a, b) in enumerate(pairwise(beyond), numbering["first"]):
-                found[k % numbering["size"]] += a - b
-            return found
-
-        return tuple(law(shift) for shift in shifts)
+    def masses(self, shifts: Shifts, shift: int, numbering: Numbering) -> Iterable[tuple[int, arb]]:
+        places = [arb(fmpq(*Fraction(y).as_integer_ratio())) for y in numbering["places"]]
+        beyond = [arb(1), *(self.beyond(y, shift) for y in places), arb(0)]
+        return zip(count(numbering["first"]), (a - b for a, b in pairwise(beyond)), strict=False)
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class _Normal(_Noise):
     """Noise whose likelihood ratio is that of normal laws, from 0 to infinity."""
 
     sigma: sp.Expr
+
+    def __init__(self, *, sigma: object) -> None:
+        object.__setattr__(self, "sigma", _positive(sigma, "sigma"))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(sigma={self.sigma})"
 
     @property
     def ratios(self) -> tuple[sp.Expr, sp.Expr]:
         """0 and oo."""
         return sp.S.Zero, sp.oo
 
-    def ratio(self, y: arb, shift: int, other: int) -> arb:
-        """Return the density moved by one shift over that moved by another."""
-        s = number(self.sigma)()
-        return ((shift - other) * (2 * y - shift - other) / (2 * s * s)).exp()
+    def ratio(self, y: arb, shift: int) -> arb:
+        return (shift * (2 * y - shift) / (2 * number(self.sigma)() ** 2)).exp()
 
-    def reach(self, log_least: float) -> float:
-        """Return how far from the shifts cells go."""
-        return sqrt(2.0 * (_SPARE - log_least)) * float(number(self.sigma)().mid())
+    def cells(self, shifts: Shifts, log_least: float) -> Cells:
+        reach = sqrt(2.0 * (_SPARE - log_least)) * self._deviation
+        return min(shifts) - reach, max(shifts) + reach, _CELLS
 
-    def rough(self, shifts: Shifts) -> tuple[Floats, Floats, list[Floats]]:
-        """Return messages, their weights without the example, and logarithms of ratios of both worlds, in doubles."""
-        s = float(number(self.sigma)().mid())
-        z = self._rough_places(s)
-        return s * z, np.exp(-z * z / 2.0), [x * (2.0 * s * z - x) / (2.0 * s * s) for x in shifts[:2]]
+    @property
+    def _deviation(self) -> float:
+        return float(number(self.sigma)().mid())
 
-    def _rough_places(self, s: float) -> Floats:
-        return np.linspace(-_GRID_REACH, _GRID_REACH, _GRID)
+    def rough(self, shifts: Shifts) -> tuple[Floats, list[Floats]]:
+        y = self._rough_places()
+        return y, [-(((y - x) / self._deviation) ** 2) / 2.0 for x in shifts]
+
+    def _rough_places(self) -> Floats:
+        return self._deviation * np.linspace(-_GRID_REACH, _GRID_REACH, _GRID)
 
 
 @checked_class
-@dataclass(frozen=True, init=False)
 class GaussianStep(_Normal):
     """A sum of clipped gradients with normal noise: ``sigma`` is its deviation over the norm at which they are clipped.
 
@@ -222,69 +288,23 @@ class GaussianStep(_Normal):
     GaussianStep(sigma=1/2)
     """
 
-    sigma: sp.Expr
-
     def __init__(self, *, sigma: object) -> None:
-        object.__setattr__(self, "sigma", _positive(sigma, "sigma"))
-
-    def __repr__(self) -> str:
-        return f"GaussianStep(sigma={self.sigma})"
+        super().__init__(sigma=sigma)
 
     @cached_property
-    def summand(self) -> Summand:
+    def summand(self) -> Lognormal:
         """A lognormal variable."""
         return Lognormal(number(self.sigma))
-
-    def laws(self, shifts: Shifts, log_least: float) -> Between:
-        """Return finite laws of cells of messages; in the upper one a message beyond the cells reveals the data set.
-
-        Guarantee
-        ---------
-        D_E of the first law <= that of the triple <= D_E of the second, for both orders, every E >= 0 and every number
-        of steps. Proof: docs/proofs/random_allocation.md, section 4.
-        """
-        return self.finite(shifts, log_least)
 
     def data(self) -> dict[str, Any] | None:
         """Return what a certificate says of the step; None for a sigma that is no fraction."""
         return {"kind": "gaussian", "sigma": str(self.sigma)} if self.sigma.is_Rational else None
 
     def beyond(self, y: arb, shift: int) -> arb:
-        """Return the probability of a message above y."""
         return ((y - shift) / (number(self.sigma)() * arb(2).sqrt())).erfc() / 2
 
 
-@lru_cache(maxsize=64)
-def _laws_of_cells(step: _Noise, shifts: Shifts, low: float, high: float, count: int) -> tuple[Law, Law]:
-    doubles = [low + (high - low) * k / count for k in range(count + 1)]
-    places = [arb(y) for y in doubles]
-
-    def masses(start: arb | None, end: arb | None) -> Masses:
-        def found(_: int) -> tuple[arb, ...]:
-            first = [arb(1) if start is None else step.beyond(start, s) for s in shifts]
-            last = [arb(0) if end is None else step.beyond(end, s) for s in shifts]
-            if start is not None and end is not None and end < 0:  # of small tails differences are exact
-                mirrored = [(step.beyond(-end, -s), step.beyond(-start, -s)) for s in shifts]
-                return tuple(a - b for a, b in mirrored)
-            return tuple(a - b for a, b in zip(first, last, strict=True))
-
-        return _at_precision(found)
-
-    def edges(y: arb) -> Masses:
-        return _at_precision(lambda _: tuple(step.ratio(y, s, shifts[2]) for s in shifts[:2]))
-
-    at = [edges(y) for y in places]
-    flat = [step.are_flat(a, b, shifts) for a, b in pairwise([-inf, *doubles, inf])]
-    every = zip(pairwise(places), pairwise(at), flat[1:-1], strict=True)
-    cells = [(masses(a, b), x, y, known) for (a, b), (x, y), known in every]
-    tails, far = [masses(None, places[0]), masses(places[-1], None)], step.limits(shifts)
-    if far is None:
-        return _laws(cells, tails)
-    return _laws([(tails[0], far[0], at[0], flat[0]), *cells, (tails[1], at[-1], far[1], flat[-1])], [])
-
-
 @checked_class
-@dataclass(frozen=True, init=False)
 class DiscreteGaussianStep(_Normal):
     """A sum of clipped integers with noise Z, P(Z = z) proportional to e^(-z^2/(2 sigma^2)); each is at most 1.
 
@@ -292,158 +312,56 @@ class DiscreteGaussianStep(_Normal):
     DiscreteGaussianStep(sigma=4)
     """
 
-    sigma: sp.Expr
-
     def __init__(self, *, sigma: object) -> None:
-        object.__setattr__(self, "sigma", _positive(sigma, "sigma"))
+        super().__init__(sigma=sigma)
 
-    def __repr__(self) -> str:
-        return f"DiscreteGaussianStep(sigma={self.sigma})"
-
-    def laws(self, shifts: Shifts, log_least: float) -> Between:
-        """Return laws of integers: those far out are one message in the lower law and reveal the data set in the upper.
-
-        Guarantee
-        ---------
-        D_E of the first law <= that of the triple <= D_E of the second, for both orders, every E >= 0 and every number
-        of steps. Proof: docs/proofs/random_allocation.md, section 4.
-        """
-        return self.finite(shifts, log_least)
-
-    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
-        """Return the laws of ``laws``."""
-        cells = self.cells(shifts, log_least)
-        return _discrete_laws(self, shifts, int(cells["from"]), int(cells["to"]))
-
-    def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any]:
+    def cells(self, shifts: Shifts, log_least: float) -> Cells:
         """Return the integers that have a mass of their own."""
-        reach = ceil(self.reach(log_least)) + 1
-        first, last = min(shifts) - reach, max(shifts) + reach
+        low, high, _ = super().cells(shifts, log_least)
+        first, last = -ceil(-low) - 1, ceil(high) + 1
         if last - first > _MOST_POINTS:
             raise ArgumentError("sigma", self.sigma, f"noise on at most {_MOST_POINTS} integers, or GaussianStep")
-        return {"from": float(first), "to": float(last), "count": last - first}
+        return float(first), float(last), last - first
+
+    def messages(self, shifts: Shifts, cells: Cells) -> Iterator[tuple[Row, list[Row]]]:
+        first, last = int(cells[0]), int(cells[1])
+        weights, beyond, whole = self._weights(max(-first, last) + 2)
+        yield tuple((beyond[last + 1 - s] + beyond[s + 1 - first]) / whole for s in shifts), []
+        for y in range(first, last + 1):
+            masses = tuple(weights[abs(y - s)] / whole for s in shifts)
+            yield masses, [(self.ratio(arb(y), shifts[0]), self.ratio(arb(y), shifts[1]), masses[2])]
 
     def data(self) -> dict[str, Any]:
-        """Return what a certificate says of the step."""
         return {"kind": "discrete", "sigma": expression_text(self.sigma)}
 
-    def _rough_places(self, s: float) -> Floats:
-        most = min(ceil(_GRID_REACH * s), _MOST_POINTS)
-        return np.arange(-most, most + 1) / s
+    def _rough_places(self) -> Floats:
+        most = min(ceil(_GRID_REACH * self._deviation), _MOST_POINTS)
+        return np.arange(-float(most), most + 1.0)
 
-    def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
+    def _numbers(self, messages: Floats, values: Floats) -> Numbering:
         """Return the numbers of integers from -m to m; all others have the number 0."""
-        _, logs, unit = self._statistic(shifts, rate, steps, size)
-        return {"size": size, "first": 0, "places": [], "numbers": np.floor(logs / unit).astype(int).tolist()}
+        return Step._numbers(self, messages, values)
 
-    def numbered(self, shifts: Shifts, numbering: Numbering) -> tuple[list[arb], ...]:
-        """Return the law of the number of an integer for each shift."""
-        found = tuple([arb(0)] * numbering["size"] for _ in shifts)
-        most = len(numbering["numbers"]) // 2
-        values, _, whole = _weights(self, most + 2, flint.ctx.prec)
-        for law, shift in zip(found, shifts, strict=True):
-            rest = arb(1)
-            for z, k in enumerate(numbering["numbers"], -most):
-                mass = values[abs(z - shift)] / whole
-                law[k % numbering["size"]] += mass
-                rest -= mass
-            law[0] += rest
-        return found
+    def masses(self, shifts: Shifts, shift: int, numbering: Numbering) -> Iterable[tuple[int, arb]]:
+        numbers = numbering["numbers"]
+        most = len(numbers) // 2
+        weights, _, whole = self._weights(most + 2)
+        found = [(k, weights[abs(z - shift)] / whole) for z, k in enumerate(numbers, -most)]
+        return [*found, (0, 1 - total([mass for _, mass in found]))]
 
+    def _weights(self, end: int) -> tuple[list[arb], list[arb], arb]:
+        """Return weights of 0, ..., end, sums over all integers from each of these on, and the sum over all integers.
 
-@lru_cache(maxsize=16)
-def _weights(step: DiscreteGaussianStep, end: int, bits: int) -> tuple[list[arb], list[arb], arb]:
-    """Return weights of 0, ..., end, sums over all integers from each of these on, and the sum over all integers.
-
-    Far out, where it is negligible even beside what is beyond the end, a geometric series bounds the rest.
-    """
-    s = number(step.sigma)()
-    far = ceil(sqrt(end**2 + 2.0 * float(s) ** 2 * bits)) + 1
-    found = [(-arb(z * z) / (2 * s * s)).exp() for z in range(far + 2)]
-    beyond = [found.pop() / (1 - (-arb(2 * far + 3) / (2 * s * s)).exp()) * arb(0.5, 0.5)]
-    for weight in reversed(found):
-        beyond.append(beyond[-1] + weight)
-    beyond.reverse()
-    return found, beyond, found[0] + 2 * beyond[1]
-
-
-@lru_cache(maxsize=64)
-def _discrete_laws(step: DiscreteGaussianStep, shifts: Shifts, first: int, last: int) -> tuple[Law, Law]:
-    kept = partial(_weights, step, max(-first, last) + 2)
-
-    def masses(y: int) -> Masses:
-        def found(bits: int) -> tuple[arb, ...]:
-            values, _, whole = kept(bits)
-            return tuple(values[abs(y - s)] / whole for s in shifts)
-
-        return _at_precision(found)
-
-    def edges(y: int) -> Masses:
-        return _at_precision(lambda _: tuple(step.ratio(arb(y), s, shifts[2]) for s in shifts[:2]))
-
-    def tails(bits: int) -> tuple[arb, ...]:
-        _, beyond, whole = kept(bits)
-        return tuple((beyond[last + 1 - s] + beyond[s + 1 - first]) / whole for s in shifts)
-
-    points = [(masses(y), edges(y), edges(y), (True, True)) for y in range(first, last + 1)]
-    return _laws(points, [_at_precision(tails)])
-
-
-def _at_precision(found: Callable[[int], tuple[arb, ...]]) -> Masses:
-    """Return the function of the precision with a memory, called at the ambient one."""
-    kept = lru_cache(maxsize=4)(found)
-    return lambda: kept(flint.ctx.prec)
-
-
-def _laws(cells: Sequence[tuple[Masses, Masses, Masses, Flat]], tails: Sequence[Masses]) -> tuple[Law, Law]:
-    """Return finite laws around a triple, from the masses of cells and the two ratios at their ends.
-
-    Of each ratio it is said whether it is the same all over a cell.
-
-    Below, a cell is one message. Above, its messages are at its ends and at the corner that has the first ratio of the
-    one and the second of the other, with the masses and means of the cell: the ratios run through an arc on that side
-    of the chord. Tails are one message below, and name their world above.
-    """
-    below = [_mean(m) for m in tails]
-    above: list[Atom] = []
-    for masses, start, end, flat in cells:
-        if all(flat):
-            point = Atom(_entry(start, 0), _entry(start, 1), _entry(masses, 2))
-            below.append(point)
-            above.append(point)
-            continue
-        below.append(_mean(masses))
-        above += _spread(masses, start, end, flat)
-    named = [((_entry(m, 0), _zero), (_zero, _entry(m, 1))) for m in tails]
-    return Law(tuple(below), (), False), Law(tuple(above), tuple(x for pair in named for x in pair), False)
-
-
-def _zero() -> arb:
-    return arb(0)
-
-
-def _entry(masses: Masses, i: int) -> Callable[[], arb]:
-    return lambda: masses()[i]
-
-
-def _mean(masses: Masses) -> Atom:
-    return Atom(lambda: masses()[0] / masses()[2], lambda: masses()[1] / masses()[2], _entry(masses, 2))
-
-
-def _spread(masses: Masses, start: Masses, end: Masses, flat: Flat) -> list[Atom]:
-    def shares(_: int) -> tuple[arb, ...]:
-        (p0, p1, q), (a0, a1), (b0, b1) = masses(), start(), end()
-        second = (p1 - a1 * q) / (b1 - a1) if flat[0] else (p0 - a0 * q) / (b0 - a0)
-        if any(flat):
-            return q - second, second
-        first = (p1 - b1 * q) / (a1 - b1)
-        return first, second, q - first - second
-
-    kept = _at_precision(shares)
-    atoms = [Atom(_entry(y, 0), _entry(y, 1), _entry(kept, i)) for i, y in enumerate((start, end))]
-    if not any(flat):
-        atoms.append(Atom(_entry(start, 0), _entry(end, 1), _entry(kept, 2)))
-    return atoms
+        Far out, where it is negligible even beside what is beyond the end, a geometric series bounds the rest.
+        """
+        s = number(self.sigma)()
+        far = ceil(sqrt(end**2 + 2.0 * float(s) ** 2 * flint.ctx.prec)) + 1
+        found = [(-arb(z * z) / (2 * s * s)).exp() for z in range(far + 2)]
+        beyond = [found.pop() / (1 - (-arb(2 * far + 3) / (2 * s * s)).exp()) * arb(0.5, 0.5)]
+        for weight in reversed(found):
+            beyond.append(beyond[-1] + weight)
+        beyond.reverse()
+        return found, beyond, found[0] + 2 * beyond[1]
 
 
 # --------------------------------------------------------------------------- Steps with finitely many messages, exactly
@@ -458,7 +376,8 @@ class TableStep(Step):
     """A step with finitely many messages: rows of their probabilities with the example and without.
 
     The pair has to dominate the step for all data: D_E(with || without) and D_E(without || with) are at least those of
-    every example, for all E. A third column are probabilities with another example, for neighbours by replacement.
+    every example, for all E. A third column are probabilities with another example, for neighbours by replacement: it
+    is the first one with the messages in another order.
 
     >>> TableStep([("1/6", "1/2"), ("1/3", "1/3"), ("1/2", "1/6")]).ratios
     (1/3, 3)
@@ -486,58 +405,39 @@ class TableStep(Step):
         return sp.Min(*found), sp.Max(*found)
 
     def data(self) -> dict[str, Any]:
-        """Return what a certificate says of the step."""
         return {"kind": "table", "rows": [[str(x) for x in row] for row in self.rows]}
 
-    def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
-        """Return the number of each message."""
-        columns = self._columns(shifts)
-        logs, weights = [], []
-        for row in self.rows:
-            p, q, m = (float(row[c]) for c in columns)
-            a, b = ((1.0 - rate) * m + rate * x for x in (p, q))
-            logs.append(log(a / b) if a > 0.0 and b > 0.0 else copysign(_FAR, a - b) if a != b else 0.0)
-            weights.append(m)
-        mean = sum(w * x for w, x in zip(weights, logs, strict=True))
-        deviation = sqrt(steps * sum(w * (x - mean) ** 2 for w, x in zip(weights, logs, strict=True)))
-        unit = max(_PER_SIZE * deviation, 1e-300) / size
-        return {"size": size, "first": 0, "places": [], "numbers": [floor(x / unit) for x in logs]}
+    def rough(self, shifts: Shifts) -> tuple[Floats, list[Floats]]:
+        with np.errstate(divide="ignore"):
+            logs = [np.log(np.array([float(x) for x in column])) for column in self._worlds(shifts)]
+        return np.arange(float(len(self.rows))), logs
 
-    def numbered(self, shifts: Shifts, numbering: Numbering) -> tuple[list[arb], ...]:
-        """Return the law of the number of a message for each shift."""
-        found = tuple([arb(0)] * numbering["size"] for _ in shifts)
-        for law, c in zip(found, self._columns(shifts), strict=True):
-            for row, k in zip(self.rows, numbering["numbers"], strict=True):
-                law[k % numbering["size"]] += arb(fmpq_of(row[c]))
-        return found
+    def masses(self, shifts: Shifts, shift: int, numbering: Numbering) -> Iterable[tuple[int, arb]]:
+        column = self._worlds(shifts)[shifts.index(shift)]
+        return zip(numbering["numbers"], map(arb, map(fmpq_of, column)), strict=True)
 
-    def _columns(self, shifts: Shifts) -> tuple[int, ...]:
-        columns = {1: 0, 0: 1, -1: 2}
-        if any(s not in columns or columns[s] >= len(self.rows[0]) for s in shifts):
+    def _worlds(self, shifts: Shifts) -> list[tuple[sp.Rational, ...]]:
+        columns, kinds = list(zip(*self.rows, strict=True)), {1: 0, 0: 1, -1: 2}
+        if any(s not in kinds or kinds[s] >= len(columns) for s in shifts):
             what = Problem("the table does not say what other examples do")
             raise SupportMismatchError("neighbours", what, "add a third column, or take neighbours='add_remove'")
-        return tuple(columns[s] for s in shifts)
+        return [columns[kinds[s]] for s in shifts]
 
-    def laws(self, shifts: Shifts, log_least: float) -> Between:
-        """Return the law twice; SupportMismatchError for worlds that the table does not have.
-
-        Guarantee
-        ---------
-        Both laws are that of the triple, in fractions. Proof: docs/proofs/random_allocation.md, section 4.
-        """
-        columns = self._columns(shifts)
+    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
+        """Return the law of the triple twice, in fractions; SupportMismatchError for worlds that it does not have."""
+        worlds = self._worlds(shifts)
         if -1 in shifts and not _opposite(self.rows):
-            what = Problem("the two examples do not shift the messages in opposite directions")
+            what = Problem("the two examples are no mirror images, or do not shift messages in opposite directions")
             raise SupportMismatchError("rows", what, "give the two examples that are farthest apart")
-        worlds = [[fmpq_of(row[c]) for row in self.rows] for c in columns]
-        law = _table_law(tuple(zip(*worlds, strict=True)))
+        law = _table_law(tuple(tuple(map(fmpq_of, row)) for row in zip(*worlds, strict=True)))
         return law, law
 
 
 def _opposite(rows: tuple[tuple[sp.Rational, ...], ...]) -> bool:
-    """Return whether one ratio to the second column falls where the other rises."""
+    """Return whether one ratio to the second column falls where the other rises, and both orders are alike."""
     ratios = sorted((p / m, -r / m) for p, m, r in rows if m != 0)
-    return len(ratios) == len(rows) and all(a[1] <= b[1] for a, b in pairwise(ratios))
+    falls = len(ratios) == len(rows) and all(a[1] <= b[1] for a, b in pairwise(ratios))
+    return falls and sorted(rows) == sorted(row[::-1] for row in rows)
 
 
 @lru_cache(maxsize=64)
@@ -582,11 +482,13 @@ class NoiseStep(_Noise):
         return 1 / ratio, ratio
 
     def laws(self, shifts: Shifts, log_least: float) -> Between:
-        """Return the law twice; SupportMismatchError for other worlds than with and without the example.
+        """Return the law of the triple twice; by replacement laws of cells around it.
+
+        SupportMismatchError for other worlds than with and without the example, but for Laplace noise.
 
         Guarantee
         ---------
-        Both laws are that of the triple; by replacement they are laws of cells around it.
+        D_E of the triple lies between those of the laws, for both orders, every E >= 0 and every number of steps.
         Proof: docs/proofs/random_allocation.md, section 4.
         """
         if shifts == WITH_WITHOUT:
@@ -606,62 +508,46 @@ class NoiseStep(_Noise):
     def _kind(self) -> str:
         return {Laplace: "laplace", Logistic: "logistic"}.get(type(self.noise), "")
 
-    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
-        """Return laws of cells; SupportMismatchError for noise of which none are known."""
-        self._require_cells()
-        return super().finite(shifts, log_least)
-
-    def _require_cells(self) -> None:
+    @property
+    def _rate(self) -> arb:
         if not self._kind:
             what = Problem(f"no cells of messages are known of {self.noise!r}")
             told = "take sa.Laplace(eps0=...), sa.Logistic(eps0=...), a GaussianStep or a TableStep"
             raise SupportMismatchError("noise", what, told)
+        return number(self.noise["eps0"])()
 
-    def are_flat(self, start: float, end: float, shifts: Shifts) -> Flat:
-        """Return of each ratio whether it is the same between two places: of Laplace noise beyond both shifts."""
-        if self._kind == "logistic":
-            return super().are_flat(start, end, shifts)
-        first, second = (end <= min(s, shifts[2]) or start >= max(s, shifts[2]) for s in shifts[:2])
-        return first, second
+    def is_flat(self, start: float, end: float, shift: int) -> bool:
+        """Return whether the ratio of a shift is the same between two places: of Laplace noise beyond both corners."""
+        beyond = end <= min(shift, 0) or start >= max(shift, 0)
+        return shift == 0 or (self._kind == "laplace" and beyond)
 
-    def cells(self, shifts: Shifts, log_least: float) -> dict[str, Any]:
+    def cells(self, shifts: Shifts, log_least: float) -> Cells:
         """Return where cells of messages begin and end, and how many there are: ratios hardly change beyond."""
+        reach = _LOGISTIC_REACH / float(self._rate)
         if self._kind == "laplace":
-            return {"from": float(min(shifts)), "to": float(max(shifts)), "count": _FEWER_CELLS}
-        reach = _LOGISTIC_REACH / float(number(self.noise["eps0"])())
-        return {"from": min(shifts) - reach, "to": max(shifts) + reach, "count": _CELLS}
+            return float(min(shifts)), float(max(shifts)), _FEWER_CELLS
+        return min(shifts) - reach, max(shifts) + reach, _CELLS
 
     def beyond(self, y: arb, shift: int) -> arb:
-        """Return the probability of a message above y."""
         z = y - shift
         return self.noise.survival(z) if z >= 0 else 1 - self.noise.survival(-z)
 
-    def ratio(self, y: arb, shift: int, other: int) -> arb:
-        """Return the density moved by one shift over that moved by another."""
-        rate = number(self.noise["eps0"])()
+    def ratio(self, y: arb, shift: int) -> arb:
         if self._kind == "logistic":
-            return ((rate * (y - other) / 2).cosh() / (rate * (y - shift) / 2).cosh()) ** 2
-        return (rate * (abs(y - other) - abs(y - shift))).exp()
+            return ((self._rate * y / 2).cosh() / (self._rate * (y - shift) / 2).cosh()) ** 2
+        return (self._rate * (abs(y) - abs(y - shift))).exp()
 
-    def limits(self, shifts: Shifts) -> tuple[Masses, Masses]:
-        """Return the ratios far out on both sides."""
+    def limits(self, shift: int) -> tuple[arb, arb]:
+        return (-shift * self._rate).exp(), (shift * self._rate).exp()
 
-        def at(side: int) -> Masses:
-            return lambda: tuple((side * (s - shifts[2]) * number(self.noise["eps0"])()).exp() for s in shifts[:2])
-
-        return at(-1), at(1)
-
-    def rough(self, shifts: Shifts) -> tuple[Floats, Floats, list[Floats]]:
-        """Return messages, their weights without the example, and logarithms of ratios of both worlds, in doubles."""
-        self._require_cells()
-        rate, reach = float(number(self.noise["eps0"])()), 2.0
-        if self._kind == "logistic":
-            reach += _GRID_REACH / rate
+    def rough(self, shifts: Shifts) -> tuple[Floats, list[Floats]]:
+        rate = float(self._rate)
+        reach = 2.0 + (_GRID_REACH / rate if self._kind == "logistic" else 0.0)
         y = np.linspace(-reach, reach, _GRID)
         logs = [-rate * abs(y - s) for s in shifts]
         if self._kind == "logistic":  # 4 cosh^2 is e^|z| (1 + e^-|z|)^2
             logs = [x - 2.0 * np.log1p(np.exp(x)) for x in logs]
-        return y, np.exp(logs[2]), [x - logs[2] for x in logs[:2]]
+        return y, logs
 
 
 @lru_cache(maxsize=64)

@@ -197,7 +197,8 @@ class Table:
         good = good and all(sum(column) == 1 for column in zip(*self.rows, strict=True))
         require(good, f"{what}: probabilities do not sum to 1", "invalid")
         ratios = sorted((r[0] / r[1], -r[2] / r[1]) for r in self.rows if len(r) == 3 and r[1] != 0)
-        self.replaces = len(ratios) == len(self.rows) and all(a[1] <= b[1] for a, b in pairwise(ratios))
+        falls = len(ratios) == len(self.rows) and all(a[1] <= b[1] for a, b in pairwise(ratios))
+        self.replaces = falls and sorted(self.rows) == sorted(row[::-1] for row in self.rows)
 
     def told(self) -> str:
         """Return what the step is, in words."""

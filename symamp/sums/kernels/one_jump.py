@@ -16,7 +16,7 @@ from flint import arb
 
 from symamp.laws.law import Floats, total
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.kernels.one_sided import Summand
+from symamp.sums.kernels.one_sided import Lognormal
 
 # What is tuned. Every choice gives a bound; these trade time against width.
 _BITS = 160
@@ -52,7 +52,7 @@ class Parameters:
         return {"kind": "jump", "precision": _BITS, **about}
 
 
-def stop_loss_of_jumps(law: Summand, n: int, k: arb) -> tuple[arb, arb]:
+def stop_loss_of_jumps(law: Lognormal, n: int, k: arb) -> tuple[arb, arb]:
     """Return a lower and an upper end of E(T - K)_+, T a sum of n copies, for K > n; the upper end may be infinite.
 
     Guarantee
@@ -66,7 +66,7 @@ def stop_loss_of_jumps(law: Summand, n: int, k: arb) -> tuple[arb, arb]:
         return best if found is None else _bracket(law, n, k, found)
 
 
-def parameters_of_jumps(law: Summand, n: int, k: float) -> Parameters | None:
+def parameters_of_jumps(law: Lognormal, n: int, k: float) -> Parameters | None:
     """Return what seems to give the narrowest bracket, in doubles; None where K is too small for any."""
     found: list[tuple[float, Parameters]] = []
     for part in (*_PARTS, *_FURTHER_PARTS):
@@ -99,7 +99,7 @@ def parameters_of_jumps(law: Summand, n: int, k: float) -> Parameters | None:
 
 
 @lru_cache(maxsize=256)
-def _bins(law: Summand, m: float) -> tuple[tuple[arb, arb, arb, arb], ...]:
+def _bins(law: Lognormal, m: float) -> tuple[tuple[arb, arb, arb, arb], ...]:
     """Return bins of values up to m: their ends, and masses at these with the probability and the mean of the bin."""
     with at_precision(_BITS):
         edges = [arb(m) * x for x in _EDGES]
@@ -112,7 +112,7 @@ def _bins(law: Summand, m: float) -> tuple[tuple[arb, arb, arb, arb], ...]:
 
 
 @lru_cache(maxsize=256)
-def _log_moments(law: Summand, m: float) -> Floats:
+def _log_moments(law: Lognormal, m: float) -> Floats:
     """Return about log E[e^(tL); L <= m] at all tilts."""
     ends, masses = [], []
     for a, b, first, last in _bins(law, m):
@@ -121,7 +121,7 @@ def _log_moments(law: Summand, m: float) -> Floats:
     return np.asarray(np.logaddexp.reduce(np.outer(_TILTS / m, ends) + masses, axis=1))
 
 
-def _bracket(law: Summand, n: int, k: arb, found: Parameters) -> tuple[arb, arb]:
+def _bracket(law: Lognormal, n: int, k: arb, found: Parameters) -> tuple[arb, arb]:
     m, y, tilt, tilt_alone = (arb(x) for x in (found.threshold, found.place, found.tilt, found.tilt_alone))
     p, jumped, square = law.above(m, 0), law.above(m, 1), law.above(arb(0), 2) - law.above(m, 2)
     others, kept = n - 1, 1 - p
@@ -149,6 +149,6 @@ def _bracket(law: Summand, n: int, k: arb, found: Parameters) -> tuple[arb, arb]
     return (weight * (one + low)).lower().max(arb(0)), (weight * (one + high) + none + two).upper()
 
 
-def _moment(law: Summand, m: float, tilt: arb) -> arb:
+def _moment(law: Lognormal, m: float, tilt: arb) -> arb:
     """Return a bound on E[e^(tilt L); L <= m]: on each bin the exponential lies below its chord."""
     return total([x * (tilt * a).exp() + y * (tilt * b).exp() for a, b, x, y in _bins(law, m)])

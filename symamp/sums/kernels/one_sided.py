@@ -6,12 +6,12 @@ smoothed, and digits cost bits, not frequencies (docs/proofs/random_allocation.m
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 from math import acosh, ceil, cos, exp, floor, frexp, inf, ldexp, log, log1p, pi, sin, sqrt
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -53,51 +53,6 @@ _LEAST_TILT, _MANY_TILTS, _FEWER, _WIDER, _RELATIVE = 1e-4, 161, 8, (1.0, 2.0, 4
 """Tilts that are tried for what is folded from below: the least, in units of the inverse deviation of T or of its mean,
 how many, and one of how many of them makes a plan; windows that are tried, over K; and
 minus the logarithm of what is folded from above, relative to a small E(T - K)_+."""
-
-
-class Summand(Hashable, Protocol):
-    """The Laplace transform phi(w) = E e^(-wL) of one summand L >= 0 with mean 1, for Re w > 0 and Im w >= 0."""
-
-    def phi(self, w: acb, bits: float) -> acb:
-        """Return phi(w), with an error of about 2^-bits, relative to what bounds it where Re w is as large."""
-
-    def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
-        """Return phi(c + i j step) for so many j from the first on, with errors of about 2^-bits phi(c)."""
-
-    def nodes(self, c: float, bits: float) -> float:
-        """Return about how many terms one value of phi has on the line at c."""
-
-    def rough(self, tilts: Floats) -> Floats:
-        """Return log phi at real tilts, about, in doubles."""
-
-    def rough_decay(self, c: float, u: Floats) -> Floats:
-        """Return about log |phi(c + iu)/phi(c)|, in doubles."""
-
-    def rough_tail(self, x: float) -> float:
-        """Return about log E(L - x)_+, in doubles; -inf for what is below them."""
-
-    def rough_above(self, x: float) -> float:
-        """Return about log P(L > x), in doubles."""
-
-    @property
-    def sigma(self) -> Number:
-        """The number s for which |phi(w)| <= e^(s^2 a^2/2) wherever |arg w| <= pi/2 + a."""
-
-    def turn(self, c: arb, u: arb) -> float:
-        """Return the angle with which ``beyond`` turns the contour."""
-
-    def above(self, x: arb, power: int) -> arb:
-        """Return E[L^k; L > x] for a power k and x >= 0."""
-
-    def density(self, x: arb) -> arb:
-        """Return the density of L at x > 0; it falls from x = 1 on."""
-
-    def beyond(self, c: arb, u: arb) -> arb:
-        """Return a bound on |phi(w)| wherever Re w = c and Im w >= u."""
-
-    @property
-    def variance(self) -> float:
-        """About the variance of L; inf if it has none that is a double."""
 
 
 # ------------------------------------------------------------- The Laplace transform of a lognormal variable of mean 1
@@ -338,7 +293,7 @@ class Plan:
     largest: float
 
     @staticmethod
-    def of(summand: Summand, n: int, k: float, log_accuracy: float) -> Plan:
+    def of(summand: Lognormal, n: int, k: float, log_accuracy: float) -> Plan:
         """Return a plan for all K up to k, found in doubles: every plan gives a bound."""
         unit = 1.0 / sqrt(n * min(summand.variance, float(n)))
         # Up to K = n, with room for its rounding, E(T - K)_+ is not small.
@@ -364,12 +319,12 @@ class Plan:
             plans.append(Plan(tilt, step, max(further, 2.0 * tilt), log_accuracy, max(int(bits), 64), k))
         return min(plans, key=lambda plan: plan.work(summand, n))
 
-    def work(self, summand: Summand, n: int) -> float:
+    def work(self, summand: Lognormal, n: int) -> float:
         """Return about the work of the line, in terms times bits; inf if it takes too many frequencies."""
         found = self.frequencies(summand, n)
         return found * summand.nodes(self.tilt, self.bits) * self.bits if found < _SURE * MOST_FREQUENCIES else inf
 
-    def frequencies(self, summand: Summand, n: int) -> float:
+    def frequencies(self, summand: Lognormal, n: int) -> float:
         """Return about how many frequencies the line takes, in doubles."""
         u = self.step * _COUNTS
         logs = n * (float(summand.rough(np.array([self.tilt]))[0]) + summand.rough_decay(self.tilt, u))
@@ -387,7 +342,7 @@ class Line:
     Proof: docs/proofs/random_allocation.md, sections 2 and 3.
     """
 
-    summand: Summand
+    summand: Lognormal
     n: int
     plan: Plan
     values: tuple[acb, ...]
@@ -396,7 +351,7 @@ class Line:
     """n log phi at the further tilt."""
 
     @staticmethod
-    def of(summand: Summand, n: int, plan: Plan, most: int = MOST_FREQUENCIES) -> Line:
+    def of(summand: Lognormal, n: int, plan: Plan, most: int = MOST_FREQUENCIES) -> Line:
         """Return the line. Raises PrecisionError if it needs more than ``most`` frequencies."""
         with at_precision(plan.bits + 32):
             c, step = arb(plan.tilt), arb(plan.step)
@@ -462,7 +417,7 @@ class BentPlan:
     bits: int
 
     @staticmethod
-    def of(summand: Summand, n: int, k: float, log_accuracy: float) -> BentPlan:
+    def of(summand: Lognormal, n: int, k: float, log_accuracy: float) -> BentPlan:
         """Return a plan for K up to k, found in doubles: every plan gives a bound."""
         spread, found = n * float(summand.sigma().mid()) ** 2 / 2.0, []
         for height, angle in product(_HEIGHTS, _ANGLES):
@@ -478,7 +433,7 @@ class BentPlan:
             found.append(BentPlan(scale, _short(angle), _short(width), _short(step), count, int(bits)))
         return min(found, key=lambda plan: plan.count * plan.bits)
 
-    def work(self, summand: Summand) -> float:
+    def work(self, summand: Lognormal) -> float:
         """Return about the work of the values, in terms times bits."""
         return self.count * summand.nodes(self.scale, self.bits) * self.bits
 
@@ -493,13 +448,13 @@ class BentLine:
     Proof: docs/proofs/random_allocation.md, section 2.
     """
 
-    summand: Summand
+    summand: Lognormal
     n: int
     plan: BentPlan
     values: tuple[tuple[acb, acb], ...]
 
     @staticmethod
-    def of(summand: Summand, n: int, plan: BentPlan) -> BentLine:
+    def of(summand: Lognormal, n: int, plan: BentPlan) -> BentLine:
         """Return the contour."""
         with at_precision(plan.bits + 32):
             values, scale, angle = [], arb(plan.scale), arb(plan.angle)
@@ -537,7 +492,7 @@ class BentLine:
             return ((h * found + ball) / (2 * arb.pi())).max(arb(0))
 
 
-def line_of(summand: Summand, n: int, k: float, log_accuracy: float) -> Line | BentLine | None:
+def line_of(summand: Lognormal, n: int, k: float, log_accuracy: float) -> Line | BentLine | None:
     """Return what gives E(K - T)_+ for K up to k with the least work; None where all take too much."""
     straight, bent = Plan.of(summand, n, k, log_accuracy), BentPlan.of(summand, n, k, log_accuracy)
     work, work_bent = straight.work(summand, n), _BENT * bent.work(summand)
@@ -585,7 +540,7 @@ def _from_zero_to(bound: arb) -> arb:
     return half + half.upper() * arb(0, 1)
 
 
-def _rest(summand: Summand, n: int, c: arb, step: arb, first: int) -> arb:
+def _rest(summand: Lognormal, n: int, c: arb, step: arb, first: int) -> arb:
     """Return a bound on the sum of |phi^n/w^2| over the frequencies from ``first`` on."""
     weight = (arb(1) / (first * first) + arb(1) / first) / (step * step)
     return (weight * summand.beyond(c, step * first) ** n).upper()
