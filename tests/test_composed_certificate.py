@@ -150,6 +150,20 @@ def test_one_round_has_the_certificate_of_its_profile():
     assert one.delta("0.2").certificate() == PROFILE.delta("0.2").certificate()
 
 
+@pytest.mark.slow
+def test_rounds_of_noise_have_certificates_by_finite_laws():
+    """The laws above the density reveal messages far out: no level is claimed from which on nothing is left."""
+    data = checked(sa.profile(sa.Laplace(eps0=1), n=10**4, method="finite_sandwich").rounds(10).epsilon("1e-6"))
+    assert {(c["bottom"], c["top"]) for c in data["above"]["curves"]} == {(None, None)}
+
+
+@pytest.mark.slow
+def test_rounds_of_small_joints_have_certificates():
+    answer = sa.profile(sa.joint([sa.RandomizedResponse(k=3, eps0=1)] * 2), n=1000).rounds(3).epsilon("1e-6")
+    kinds = {e["kind"] for c in checked(answer)["above"]["curves"] for p in c["first"] for e in p["evidence"]}
+    assert {"all data sets", "common tilt"} <= kinds
+
+
 def test_beyond_all_losses_nothing_is_left():
     """Of delta from the sum of all budgets on, and of eps where that sum is the upper end."""
     sampled = PROFILE.sampled(n=1000, of=5000).rounds(2)

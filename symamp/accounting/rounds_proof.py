@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import sympy as sp
-from flint import fmpq
+from flint import arb, fmpq
 
 from symamp.accounting.pairs import RoundCurve
 from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at
@@ -30,6 +30,7 @@ from symamp.data_sets.search import Repeated
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import rational_of
+from symamp.numbers.surroundings import at_precision
 from symamp.settings.participation import Repeatable, triple_behind
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
@@ -37,8 +38,8 @@ from symamp.sums.kernels.tilted import Plan
 from symamp.verifier import verify
 
 _ALL_DATA_SETS = "all_data_sets"
-_BITS_OF_POINTS = MORE_BITS[1]
-"""How many bits the points of a curve have beyond their evaluations."""
+_BITS_OF_POINTS, _BITS_OF_RATIOS = MORE_BITS[1], 256
+"""How many bits the points of a curve have beyond their evaluations, and those of the largest ratio of a mechanism."""
 SLACK, MORE_SLACK = fmpq(1, 10**9), fmpq(1, 10**6)
 """By this part of themselves ends are wider in a certificate, for roundings; and where the verifier needs more room."""
 
@@ -153,6 +154,11 @@ class _Kind:
         elif users is not None:
             first, second = ([_below(users, *point) for point in points] for points in self.orders)
         ends = {"bottom": curve.points.bottom, "top": curve.points.top}
+        if up and isinstance(users, OneMechanism) and users.known.data["kind"] == "triples":
+            # Laws above those of a density name who sent a message far out: then no level is known to be the last.
+            with at_precision(_BITS_OF_RATIOS):
+                is_known = users.known.as_read().ratio(True) < arb("inf")
+            ends = {key: x if is_known else None for key, x in ends.items()}
         texts = {key: None if x is None else fraction_text(x) for key, x in ends.items()}
         return {"setting": place, **texts, "first": first, "second": second or None}
 
