@@ -381,6 +381,20 @@ def test_epochs(epochs):
 
 
 @pytest.mark.slow
+def test_epochs_of_more_noise():
+    training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=2), steps=1000)
+    for epochs, remove, add in (
+        (2, 0.08582621981, 0.08545438796),
+        (10, 0.20275503748, 0.20234096281),
+        (100, 0.69419210498, 0.69370424151),
+    ):
+        found = training.rounds(epochs).epsilon("1e-6", gap=3e-3)
+        assert around(found.directions["remove"], remove)
+        assert around(found.directions["add"], add)
+        assert found.gap < 1e-2
+
+
+@pytest.mark.slow
 def test_a_hundred_epochs_and_small_deltas():
     training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=1000)
     found = training.rounds(100).epsilon("1e-6", gap=3e-3)
@@ -398,7 +412,9 @@ def test_a_hundred_epochs_and_small_deltas():
         assert found["add"][0] == pytest.approx(add, rel=1e-10)
 
 
-@pytest.mark.parametrize(("sigma", "steps", "value"), [(1, 1000, 0.267473573245), (2, 1000, 0.1165733667997)])
+@pytest.mark.parametrize(
+    ("sigma", "steps", "value"), [(1, 1000, 0.267473573245), (2, 1000, 0.1165733667997), (1, 100, 1.0043683145335)]
+)
 def test_replacement_of_an_example_with_normal_noise(sigma, steps, value):
     noise = sa.training.GaussianStep(sigma=sigma)
     found = sa.training.random_allocation(noise=noise, steps=steps, neighbours="replace").epsilon("1e-6")
