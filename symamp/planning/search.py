@@ -48,6 +48,8 @@ to points; and how much of eps, relatively, makes one in the logarithm of delta,
 _NEAR, _FAR, _DELTA_GAP = 2e-3, 3e-2, 1e-3
 """How near a place is that is corrected, relatively, and how far at most it is then moved; and the least width of delta
 that sums over frequencies aim at."""
+_USERS_GAP = 1e-2
+"""The width of delta at which estimates of users who differ aim."""
 _CUTS, _NEAR_ENOUGH = 3, 2e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
 _CLOSE, _SAME = 1e-2, 1e-12
@@ -370,13 +372,15 @@ class UsersWhoDiffer(Search):
 
     def __init__(self, goal: Goal, range_: Range, crowd: Callable[[float], Any]) -> None:
         super().__init__(goal, range_)
-        self._both = cache(lambda x: Profile(Question.of_users(crowd(x))).answer(goal.at))
+        at = cache(lambda x: Profile(Question.of_users(crowd(x))))
+        self._both = cache(lambda x: at(x).answer(goal.at))
+        self._about = cache(lambda x: at(x).answer(goal.at.to_gap(_USERS_GAP)))
 
     def _answer(self, x: float, above: bool) -> Answer:
         return self._both(x)
 
     def estimate(self, x: float, above: bool) -> float:
-        found = self._both(self.range.at_root(x))
+        found = self._about(self.range.at_root(x))
         return log_miss(found.most if above else found.least, self.log_delta) + self.log_delta
 
     def roughly(self, x: float) -> float:
