@@ -62,8 +62,9 @@ class CountsEvidence:
 # nothing is said of how a number was chosen, it is a rule of thumb.
 _THRESHOLDS = range(-2, 3)
 """Thresholds tried around the guess: the mode of a sum of Bernoulli variables is within 1 of its mean."""
-_EVALUATION_GAP, _MARGIN = 1e-9, 8.0
-"""Relative accuracy in delta of one data set, and how far below it, in the logarithm, what a plan leaves out lies."""
+_EVALUATION_GAP, _SHARE_OF_WIDTH, _MARGIN = 1e-9, 1e-3, 8.0
+"""Relative accuracy in delta of one data set; that of a box, as a part of how far it may lie above the largest; and how
+far below it, in the logarithm, what a plan leaves out lies."""
 _SHIFTS = np.geomspace(0.25, 32.0, 15)
 """Shifts of the tilt, in inverse deviations, at which the period of the frequencies is sought: a short one is quick."""
 _LARGEST_TILT, _LARGE_TILT, _LARGEST_DOUBLE = 300.0, 30.0, 1e300
@@ -492,7 +493,7 @@ class _Cover:
     def __init__(self, reports: TwoMessages, victim: Victim, search: _Search, n: int, width: float) -> None:
         self._reports, self._victim, self._search, self._others = reports, victim, search, n - 1
         self._log_goal, self._pieces = search.best[1] + log1p(width), _FEW_PIECES if width > _WIDE else _PIECES
-        self._goal = arb(self._log_goal).exp()
+        self._goal, self._gap = arb(self._log_goal).exp(), max(_EVALUATION_GAP, _SHARE_OF_WIDTH * width)
         self.boxes: list[Box] = []
         self.upper = arb(0)
         todo, most = deque([(0, n - 1, 0.0)]), _FEW_BOXES if width > _WIDE else _MOST_BOXES
@@ -511,12 +512,12 @@ class _Cover:
         ``least``, so that it is not evaluated where that is too much.
         """
         common = first, self._others - last
-        plan, log_value = self._search.floats.planned(common, _EVALUATION_GAP)
+        plan, log_value = self._search.floats.planned(common, self._gap)
         if first == last or log_value <= self._log_goal:
             self._take(Box(first, last, plan), self._removed(common, plan))
             return None
         middle = (first + last) // 2
-        spread, log_value = self._search.floats.planned((middle, self._others - middle), _EVALUATION_GAP)
+        spread, log_value = self._search.floats.planned((middle, self._others - middle), self._gap)
         if log_value + least <= self._log_goal:
             ones = self._reports.most(), self._reports.least()
             value = spread_bound(self._victim, ones, Range(first, last, self._others), spread, self._pieces)
