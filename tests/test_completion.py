@@ -16,8 +16,8 @@ OF_ANSWERS = """as_mpf bound caution certificate claimed conjectured covered dat
     direction directions gap gap_limited_by gaussian gaussian_place given limited log10_lower log10_upper lower method
     n pair parameters proof_status quantity risk rounded rounds source subject tight to_dict to_latex upper victims
     worst_data_set"""
-OF_PROFILES = """curve delta epsilon n renyi risk rounds sampled subject to_callable to_dict to_dp_accounting
-    to_dp_event to_opendp tradeoff"""
+OF_PROFILES = """curve delta epsilon n renyi renyi_epsilon risk rounds sampled subject to_callable to_dict
+    to_dp_accounting to_dp_event to_opendp tradeoff"""
 
 SHOWN = {
     "family": (FAMILY, OF_FAMILIES),

@@ -23,7 +23,7 @@ from symamp.accounting.losses import (
     gaussian_epsilon,
     gaussian_log_delta,
 )
-from symamp.accounting.pairs import Pairs, RoundCurve, RoundPairs, composition_gap
+from symamp.accounting.pairs import Pairs, RoundCurve, RoundPairs, composition_gap, round_count
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.round import USUAL_GAP, DirectedRound, Round
 from symamp.accounting.rounds_proof import RoundsProof, Side
@@ -31,8 +31,9 @@ from symamp.accounting.tradeoff import TradeOff, composed_above, trade_off
 from symamp.certificates.text import exact_double, expression_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.reading import Real, failure_probability
+from symamp.numbers.reading import Count, Real, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import HasCurve
@@ -51,8 +52,139 @@ _LARGEST_EPS = 700.0
 """Beyond it levels are long fractions."""
 
 
+class Accounted(PublicNames):
+    """A base class for rounds of any kind: what their curves say of all of them together, and exports."""
+
+    @property
+    def _all(self) -> RoundPairs:
+        raise NotImplementedError
+
+    def renyi(
+        self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"
+    ) -> RenyiCurve:
+        """Return certified brackets of the Renyi divergence at an order above 1, or at several.
+
+        ``gap`` is about half of the relative width.
+
+        >>> import symamp as sa
+        >>> print(sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).renyi([2, 64], gap=1e-3))
+        1 x (RandomizedResponse(k=10, eps0=1), n = 1,000,000)
+        order 2: [5.03...e-07, 5.04...e-07]
+        order 64: [0.0000161..., 0.0000161...]
+        """
+        return renyi_curve(self._all, list(order) if isinstance(order, list | tuple) else [order], gap, effort)
+
+    def renyi_epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> float:
+        """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
+        return renyi_epsilon(self._all, delta, gap, effort)
+
+    def tradeoff(
+        self, level: object | Sequence[object] = (), *, gap: float | None = None, effort: str = "default"
+    ) -> TradeOff:
+        """Return the trade-off function, bracketed, with its bounds at a level, or at several.
+
+        >>> import symamp as sa
+        >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4).tradeoff("0.1", gap=1e-2)
+        >>> 0.89 < f.lower[0] <= f.upper[0] < 0.9
+        True
+        """
+        return trade_off(self._all, tuple(level) if isinstance(level, list | tuple) else (level,), gap, effort)
+
+    @undisturbed()
+    def risk(
+        self,
+        *,
+        prior: Real = "1/2",
+        rates: Iterable[object] = RATES,
+        gap: float | None = None,
+        effort: str = "default",
+    ) -> Risk:
+        """Return what an attacker gains from the outputs of all rounds: certified ranges from the trade-off function.
+
+        ``prior`` is the probability of the accused input before, ``rates`` are false positive rates; ``gap`` and
+        ``effort`` are those of ``tradeoff``.
+
+        Guarantee
+        ---------
+        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
+        Proof: docs/proofs/risk.md.
+
+        >>> import symamp as sa
+        >>> risk = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30).risk(rates=["0.01"])
+        >>> 0.059 < risk.advantage.lower < risk.advantage.upper < 0.061
+        True
+        """
+        found = self.tradeoff(gap=gap, effort=effort)
+        return risk_of(str(self._all), found.above, found.below, prior, rates)
+
+    def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
+        """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, equal for both orders.
+
+        ``interval`` is the step of its lattice (None: a twentieth of the least deviation of a round's loss), ``delta``
+        how small a probability matters. The values on the lattice are upper bounds, so that eps is as a rule some
+        hundredths of a per cent above the ``upper`` of ``epsilon``; what dp_accounting rounds is not controlled. Needs
+        the package dp-accounting.
+
+        >>> import symamp as sa
+        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
+        >>> 0.76 < month.to_dp_accounting().get_epsilon_for_delta(1e-8) < 0.78
+        True
+        """
+        return loss_distribution(_of_both_orders(self._all), interval, delta)
+
+    def to_dp_event(self) -> Any:
+        """Return all rounds as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
+        return event_classes()[0](_of_both_orders(self._all))
+
+    @undisturbed()
+    def to_callable(self, *, delta: Real = EXPORT_DELTA) -> Callable[[float], float]:
+        """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
+
+        ``delta`` says how far down the values go; below, the function is constant. The curve is convex, so its chords
+        lie above it: at the ``upper`` of an answer for eps the function is as a rule up to some per cent above the
+        delta asked for, and the least eps that it allows up to some tenths of a per cent above ``upper``. ``to_opendp``
+        and ``to_dict`` hand on the same chords.
+
+        Guarantee
+        ---------
+        All rounds together are (eps, delta)-private for adaptive queries, for delta the value at any eps >= 0.
+        Proof: docs/proofs/composition.md, section 2.
+
+        >>> import symamp as sa
+        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
+        >>> 0.99e-8 < month.to_callable(delta="1e-9")(0.7671) < 1.1e-8
+        True
+        """
+        return profile_callable(curve_above(self._exported(delta)))
+
+    def to_opendp(self, *, delta: Real = EXPORT_DELTA) -> Any:
+        """Return all rounds as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
+        return opendp_profile(self.to_callable(delta=delta))
+
+    @undisturbed()
+    def to_dict(self, *, delta: Real = EXPORT_DELTA) -> dict[str, Any]:
+        """Return upper bounds of all rounds together at some levels as JSON-ready data, exact fractions throughout.
+
+        ``GivenProfile.from_dict`` reads it as one round.
+
+        >>> import symamp as sa
+        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
+        >>> again = sa.GivenProfile.from_dict(profile.to_dict())
+        >>> abs(again.rounds(100).epsilon("1e-8").upper / 0.030937 - 1) < 1e-3
+        True
+        """
+        text = self._all.rounds[0][0].text if self._all.count == 1 else str(self._all)
+        return to_document(text, [p for p in self._exported(delta).points if p.level >= 1])
+
+    def _exported(self, delta: Real) -> CurvePoints:
+        log_delta, rounds = log_of(failure_probability(delta)), _of_both_orders(self._all)
+        if rounds.count == 1:
+            return rounds.pairs(True, 0.0, log_delta, None, even=True).curves[0].points
+        return composed_above(rounds, log_delta)
+
+
 @dataclass(frozen=True)
-class Composition(HasCurve):
+class Composition(HasCurve, Accounted):
     """Rounds, each with how often it is run, composed adaptively.
 
     Covered: mechanisms, users (at least n) and all inputs may depend on the outputs of earlier rounds; fresh randomness
@@ -235,120 +367,12 @@ class Composition(HasCurve):
         """
         return gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
 
-    def renyi(
-        self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"
-    ) -> RenyiCurve:
-        """Return certified brackets of the Renyi divergence at an order above 1, or at several.
-
-        ``gap`` is about half of the relative width.
-        """
-        return renyi_curve(self.known, list(order) if isinstance(order, list | tuple) else [order], gap, effort)
-
-    def renyi_epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> float:
-        """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
-        return renyi_epsilon(self.known, delta, gap, effort)
-
-    def tradeoff(
-        self, level: object | Sequence[object] = (), *, gap: float | None = None, effort: str = "default"
-    ) -> TradeOff:
-        """Return the trade-off function, bracketed, with its bounds at a level, or at several."""
-        return trade_off(self.known, tuple(level) if isinstance(level, list | tuple) else (level,), gap, effort)
-
-    @undisturbed()
-    def risk(
-        self,
-        *,
-        prior: Real = "1/2",
-        rates: Iterable[object] = RATES,
-        gap: float | None = None,
-        effort: str = "default",
-    ) -> Risk:
-        """Return what an attacker gains from the outputs of all rounds: certified ranges from the trade-off function.
-
-        ``prior`` is the probability of the accused input before, ``rates`` are false positive rates; ``gap`` and
-        ``effort`` are those of ``tradeoff``.
-
-        Guarantee
-        ---------
-        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
-        Proof: docs/proofs/risk.md.
-
-        >>> import symamp as sa
-        >>> risk = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30).risk(rates=["0.01"])
-        >>> 0.059 < risk.advantage.lower < risk.advantage.upper < 0.061
-        True
-        """
-        found = self.tradeoff(gap=gap, effort=effort)
-        return risk_of(str(self), found.above, found.below, prior, rates)
-
-    def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
-        """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, equal for both orders.
-
-        ``interval`` is the step of its lattice (None: a twentieth of the least deviation of a round's loss), ``delta``
-        how small a probability matters. The values on the lattice are upper bounds, so that eps is as a rule some
-        hundredths of a per cent above the ``upper`` of ``epsilon``; what dp_accounting rounds is not controlled. Needs
-        the package dp-accounting.
-
-        >>> import symamp as sa
-        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
-        >>> 0.76 < month.to_dp_accounting().get_epsilon_for_delta(1e-8) < 0.78
-        True
-        """
-        return loss_distribution(self._undirected, interval, delta)
-
-    def to_dp_event(self) -> Any:
-        """Return all rounds as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
-        return event_classes()[0](self._undirected)
-
-    @undisturbed()
-    def to_callable(self, *, delta: Real = EXPORT_DELTA) -> Callable[[float], float]:
-        """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
-
-        ``delta`` says how far down the values go; below, the function is constant. The curve is convex, so its chords
-        lie above it: at the ``upper`` of an answer for eps the function is as a rule up to some per cent above the
-        delta asked for, and the least eps that it allows up to some tenths of a per cent above ``upper``. ``to_opendp``
-        and ``to_dict`` hand on the same chords.
-
-        Guarantee
-        ---------
-        All rounds together are (eps, delta)-private for adaptive queries, for delta the value at any eps >= 0.
-        Proof: docs/proofs/composition.md, section 2.
-
-        >>> import symamp as sa
-        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
-        >>> 0.99e-8 < month.to_callable(delta="1e-9")(0.7671) < 1.1e-8
-        True
-        """
-        return profile_callable(curve_above(self._exported(delta)))
-
-    def to_opendp(self, *, delta: Real = EXPORT_DELTA) -> Any:
-        """Return all rounds as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
-        return opendp_profile(self.to_callable(delta=delta))
-
-    @undisturbed()
-    def to_dict(self, *, delta: Real = EXPORT_DELTA) -> dict[str, Any]:
-        """Return upper bounds of all rounds together at some levels as JSON-ready data, exact fractions throughout.
-
-        ``GivenProfile.from_dict`` reads it as one round.
-        """
-        found = self.rounds[0][0].text if self.count == 1 else str(self)
-        return to_document(found, [p for p in self._exported(delta).points if p.level >= 1])
-
-    @property
-    def _undirected(self) -> RoundPairs:
-        if any(isinstance(found, DirectedRound) for found, _ in self.rounds):
-            told = Problem("these rounds have one direction, and the export needs both")
-            raise ArgumentError("rounds", told, "export the training: training.to_dp_accounting()")
-        return self.known
-
-    def _exported(self, delta: Real) -> CurvePoints:
-        log_delta = log_of(failure_probability(delta))
-        if self.count == 1:
-            return self._undirected.pairs(True, 0.0, log_delta, None, even=True).curves[0].points
-        return composed_above(self._undirected, log_delta)
-
     def _alone(self, query: Query) -> Answer | None:
         return self.rounds[0][0].alone(query.usual) if self.count == 1 else None
+
+    @property
+    def _all(self) -> RoundPairs:
+        return self.known
 
     @property
     def _question(self) -> Question:
@@ -359,10 +383,42 @@ class Composition(HasCurve):
         return str(self.known)
 
 
+class RoundProfile(Accounted):
+    """What can be asked of one round of any kind: many of them, and what is asked of many."""
+
+    _internal_names = "answer question round"
+
+    @property
+    def round(self) -> Round:
+        """The round."""
+        raise NotImplementedError
+
+    def rounds(self, count: Count) -> Composition:
+        """Return ``count`` rounds, adaptively composed.
+
+        >>> import symamp as sa
+        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
+        >>> 0.0308 < profile.rounds(100).epsilon(delta="1e-8", gap=1e-3).upper < 0.0310
+        True
+        """
+        return Composition.of([(self.round, round_count(count))])
+
+    @property
+    def _all(self) -> RoundPairs:
+        return self.rounds(1).known
+
+
 def _widths(gap: object) -> tuple[float | None, float]:
     """Return the width, and that of delta which the sums over frequencies aim at."""
     width = composition_gap(gap)
     return width, min(WIDEST_SUM, _DELTA_PER_WIDTH * (width or USUAL_GAP))
+
+
+def _of_both_orders(rounds: RoundPairs) -> RoundPairs:
+    if any(isinstance(found, DirectedRound) for found, _ in rounds.rounds):
+        told = Problem("these rounds have one direction, and the export needs both")
+        raise ArgumentError("rounds", told, "export the training: training.to_dp_accounting()")
+    return rounds
 
 
 def _proved(found: Pairs, proved: Found) -> Side | None:

@@ -11,10 +11,9 @@ from typing import Any
 import sympy as sp
 from flint import arb
 
-from symamp.accounting.composition import Composition
+from symamp.accounting.composition import Composition, RoundProfile
 from symamp.accounting.pairs import round_count
-from symamp.accounting.round import ShuffledRound
-from symamp.accounting.round_profile import RoundProfile
+from symamp.accounting.round import RoundAbove, ShuffledRound
 from symamp.accounting.rounds_proof import RoundsProof, Sums
 from symamp.certificates.evidence import counts_of_coordinates
 from symamp.certificates.text import exact_double, expression_text
@@ -32,7 +31,7 @@ from symamp.questions.profile import Profile
 from symamp.randomizers.combined import Joint
 from symamp.randomizers.families.unary_encoding import _Unary as Unary
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.settings.participation import DRAWN, Participation, Repeatable, checked_participation
+from symamp.settings.participation import DRAWN, Participation, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import Rounds
 from symamp.settings.users_who_differ import HeterogeneousUsers
@@ -48,7 +47,7 @@ points of its curve are taken; bits of a lower end of delta."""
 
 
 @dataclass(frozen=True)
-class Bit(ShuffledRound):
+class Bit(RoundAbove):
     """One bit of a unary encoding, of which only upper bounds are used: data sets are those of two bits."""
 
     @property
@@ -58,9 +57,6 @@ class Bit(ShuffledRound):
     @property
     def accuracy(self) -> Settings:
         return _ACCURACY
-
-    def below(self, eps: float) -> tuple[Repeatable, int] | None:
-        return None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
-from symamp.accounting.composition import Composition
+from symamp.accounting.composition import Composition, RoundProfile
 from symamp.accounting.coordinates import MESSAGES, CoordinateSums, coordinate_sums, is_by_coordinates
 from symamp.accounting.exports import (
     event_classes,
@@ -16,7 +16,6 @@ from symamp.accounting.exports import (
     points_of_profile,
 )
 from symamp.accounting.round import Round, SampledRound, ShuffledRound
-from symamp.accounting.round_profile import RoundProfile
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call

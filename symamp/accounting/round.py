@@ -320,6 +320,17 @@ class ShuffledRound(Round):
         return deviation_of(exp(part.log_estimate(Level.of_float(0.0), self.question.n, _search().rough)))
 
 
+@dataclass(frozen=True)
+class RoundAbove(ShuffledRound):
+    """A round of which only upper bounds are used: what is asked about reveals less."""
+
+    def below(self, eps: float) -> tuple[Repeated, int] | None:
+        return None
+
+    def alone(self, query: Query) -> Answer | None:
+        return None
+
+
 def _search() -> Settings:
     """Return the accuracy and the limits of a search in floats, of which a round makes few, whatever it is asked."""
     return Settings(limits=Limits.of("default"))

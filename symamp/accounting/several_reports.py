@@ -12,11 +12,10 @@ from typing import Any
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.composition import Composition
+from symamp.accounting.composition import Composition, RoundProfile
 from symamp.accounting.losses import gaussian_epsilon, gaussian_log_delta
-from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
-from symamp.accounting.round import ShuffledRound
-from symamp.accounting.round_profile import Exported
+from symamp.accounting.pairs import LARGEST_ROUNDS, RoundPairs, round_count
+from symamp.accounting.round import RoundAbove, ShuffledRound
 from symamp.accounting.rounds_proof import MORE_SLACK, SLACK, RoundsProof
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.certificates.mechanisms import Described
@@ -156,7 +155,7 @@ class TogetherProof:
 
 
 @dataclass(frozen=True, repr=False)
-class SeveralReports(Exported, HasCurve):
+class SeveralReports(RoundProfile, HasCurve):
     """What several reports of each of n users reveal: made by ``symamp.several_reports``.
 
     >>> import symamp as sa
@@ -181,15 +180,29 @@ class SeveralReports(Exported, HasCurve):
         return f"several_reports({self.mechanism!r}, n={self.n}, reports={self.reports}, {how})"
 
     def rounds(self, count: Count) -> Composition:
-        """Return ``count`` times as many rounds, adaptively composed: above all that is shuffled, and of what is not.
+        """Return ``count`` repetitions, adaptively composed, each with fresh randomness.
 
-        Raises ArgumentError for reports that are kept: rounds suppose fresh randomness.
+        A round of bundled reports is one of whole messages; else each report has a round of its own. Where all reports
+        are shuffled together these bound what is seen, so that only upper ends are known. Raises ArgumentError for
+        reports that are kept.
         """
         if self.kept:
             told = Problem("rounds need fresh randomness, and reports that are kept are sent again")
             raise ArgumentError("kept", told, "count all days in reports=..., which tell no more than one day")
-        once = ShuffledRound(self._question(self.mechanism, self.n))
-        return Composition.of([(once, round_count(count) * self.reports)])
+        many = round_count(count)
+        if self.seen == BUNDLED:
+            whole = self._question(joint([self.mechanism] * self.reports), self.n)
+            return Composition.of([(ShuffledRound(whole), many)])
+        kind = RoundAbove if self._is_one_shuffle else ShuffledRound
+        return Composition.of([(kind(self._question(self.mechanism, self.n)), many * self.reports)])
+
+    @property
+    def _all(self) -> RoundPairs:
+        if not self.kept:
+            return super()._all
+        alike = self.n if self.attending is None else self.attending  # a day of those who attend the same ones
+        kind = ShuffledRound if alike == self.n else RoundAbove
+        return RoundPairs.of([(kind(self._question(self.mechanism, alike)), 1)])
 
     @undisturbed()
     def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:

@@ -13,7 +13,7 @@ from typing import Any, Never
 import click
 
 from symamp import __version__, verifier
-from symamp.accounting.coordinates import MESSAGES
+from symamp.accounting.coordinates import CoordinateSums
 from symamp.accounting.privacy_profile import profile
 from symamp.accounting.several_reports import SEEN, SHUFFLED, several_reports
 from symamp.bounds.subject import Subject
@@ -32,16 +32,14 @@ from symamp.command_line.options import (
     neighbours,
     numbers,
     participation,
-    read_gap,
-    read_neighbours,
-    read_participation,
     refuse_repeated,
     separated,
     together,
     view,
-    whole_number,
+    whole,
 )
 from symamp.command_line.output import (
+    asked_of,
     bar_of_pairs,
     print_answer,
     print_decompositions,
@@ -53,13 +51,10 @@ from symamp.command_line.training import training
 from symamp.command_line.words import starting
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError, ContradictionError, SymampError
-from symamp.numbers.reading import asked
-from symamp.questions.answer import Answer
 from symamp.questions.methods import methods
 from symamp.questions.profile import Profile
 from symamp.randomizers.catalogue import named
 from symamp.schemas.validation import schema_names, schema_text
-from symamp.settings.question import Question
 from symamp.settings.users_who_differ import heterogeneous
 
 # ----------------------------------------------------------------- How the command line fails: exit code 2 and one line
@@ -164,53 +159,41 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
 
 
 @app.command(cls=MechanismCommand)
-@click.option(
-    "--delta",
-    required=True,
-    metavar="NUMBER",
-    help="The delta to meet, in (0, 1), also far below 1e-300.",
-)
+@click.option("--delta", required=True, metavar="NUMBER", help="The delta to meet, in (0, 1), also far below 1e-300.")
 @question
-def epsilon(delta: str, **asked: Any) -> None:
+def epsilon(**asked: Any) -> None:
     """Bracket the central epsilon of n shuffled users.
 
     The ends are certified.
     """
-    _answer(lambda profile, **fit: profile.epsilon(delta, **fit), **asked)
+    _answer(eps=None, **asked)
 
 
 @app.command(cls=MechanismCommand)
 @click.option("--eps", required=True, metavar="NUMBER", help="The central eps, a number >= 0, such as 0.1 or log(3/2).")
 @question
-def delta(eps: str, **asked: Any) -> None:
+def delta(**asked: Any) -> None:
     """Bracket delta at a central epsilon.
 
     The ends are certified.
     """
-    _answer(lambda profile, **fit: profile.delta(eps, **fit), **asked)
+    _answer(delta=None, **asked)
 
 
 def _answer(
-    ask: Callable[..., Answer],
     found: Any,
-    n: str,
-    method: str | None,
-    neighbours: str,
-    participation: str | None,
-    view: str,
-    gap: str | None,
+    delta: str | None,
+    eps: str | None,
+    gap: float | None,
     effort: str,
     certificate: Path | None,
     as_json: bool,
+    **setting: Any,
 ) -> None:
-    near, taking = read_neighbours(neighbours), read_participation(participation)
-    if view != MESSAGES:
-        seen = profile(found, n=n, method=method, neighbours=near, participation=taking, view=view)
-        answer = ask(seen, gap=None if gap is None else read_gap(gap, "1e-5"), effort=effort)
-    else:
-        with bar_of_pairs() as progress:
-            shuffled = Profile(Question.of(found, n, method, near, taking), progress)
-            answer = ask(shuffled, gap=read_gap(gap), effort=effort)
+    seen = profile(found, **setting)
+    with bar_of_pairs() as progress:
+        whole = seen if isinstance(seen, CoordinateSums) else Profile(seen.question, progress)
+        answer = asked_of(whole, delta, eps, gap, effort)
     print_answer(answer, certificate, as_json)
 
 
@@ -221,7 +204,7 @@ def _answer(
 @numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
 @click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
-@click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds, up to 1e6.")
+@whole("--rounds", default=1, help="Number of rounds, up to 1e6.")
 @participation
 @gap
 @effort
@@ -233,9 +216,9 @@ def crowd(
     eps: str | None,
     honest: list[str] | None,
     victim: int | None,
-    rounds: str,
-    participation: str | None,
-    gap: str | None,
+    rounds: int,
+    participation: Any,
+    gap: float | None,
     effort: str,
     certificate: Path | None,
     as_json: bool,
@@ -243,17 +226,14 @@ def crowd(
 ) -> None:
     """Bracket eps or delta of users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
-    found = heterogeneous(groups, honest=counts, **model).seen(read_participation(participation))
-    (quantity, given), users, times = asked(delta, eps), profile(found, victim=victim), whole_number(rounds)
-    whole: Any = users if times == 1 else users.rounds(times)
-    ask = whole.epsilon if quantity == "epsilon" else whole.delta
-    width = None if gap is None and times > 1 else read_gap(gap)
-    print_answer(ask(given, gap=width, effort=effort), certificate, as_json)
+    users = profile(heterogeneous(groups, honest=counts, **model).seen(participation), victim=victim)
+    answer = asked_of(users if rounds == 1 else users.rounds(rounds), delta, eps, gap, effort)
+    print_answer(answer, certificate, as_json)
 
 
 @app.command(cls=MechanismCommand)
 @click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6.")
-@click.option("--reports", required=True, metavar="NUMBER", help="How many reports each user sends.")
+@whole("--reports", required=True, help="How many reports each user sends.")
 @click.option(
     "--seen",
     default=SHUFFLED,
@@ -273,12 +253,9 @@ def crowd(
 @as_json
 def reports(
     found: Subject,
-    n: str,
-    reports: str,
-    participation: str | None,
     delta: str | None,
     eps: str | None,
-    gap: str | None,
+    gap: float | None,
     effort: str,
     certificate: Path | None,
     as_json: bool,
@@ -288,11 +265,7 @@ def reports(
 
     The ends are certified.
     """
-    quantity, given = asked(delta, eps)
-    taking = read_participation(participation)
-    several = several_reports(found, n=n, reports=whole_number(reports, "reports"), participation=taking, **seen)
-    ask = several.epsilon if quantity == "epsilon" else several.delta
-    print_answer(ask(given, gap=None if gap is None else read_gap(gap, "1e-5"), effort=effort), certificate, as_json)
+    print_answer(asked_of(several_reports(found, **seen), delta, eps, gap, effort), certificate, as_json)
 
 
 for command in (compose, renyi, tradeoff, training, *COMMANDS):

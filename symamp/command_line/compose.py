@@ -20,26 +20,27 @@ from symamp.command_line.options import (
     certificate,
     effort,
     eps_or_delta,
+    gap,
     listed_member,
     method,
     numbers,
     participation,
     plot,
-    read_gap,
     read_participation,
     read_toml,
     together,
     view,
     whole_number,
 )
-from symamp.command_line.output import print_answer, print_json, print_line, save_plot
+from symamp.command_line.options import whole as whole_option
+from symamp.command_line.output import asked_of, print_answer, print_json, print_line, save_plot
 from symamp.command_line.words import mentioned
 from symamp.errors import ArgumentError, FormatError, Problem
-from symamp.numbers.reading import asked, budget
+from symamp.numbers.reading import budget
 
 _UNSAID: dict[str, Any] = {
     **dict.fromkeys(("n", "method", "sampled_from", "participation")),
-    "rounds": "1",
+    "rounds": 1,
     "view": MESSAGES,
 }
 """What is said about the rounds of a mechanism, and what counts where it is left out."""
@@ -78,37 +79,38 @@ def _rounds(table: dict[str, Any], folder: Path) -> Composition:
         missing = Problem(f"missing key {'n' if 'n' not in table else 'rounds'!r}")
         raise FormatError("round", missing, "give n, rounds, and one of mechanism and file")
     found = listed_member(table, folder, "mechanism", tuple(_UNSAID))
-    return _composition(found, **{key: table.get(key, unsaid) for key, unsaid in _UNSAID.items()})
+    given = {key: table.get(key, unsaid) for key, unsaid in _UNSAID.items()}
+    if "participation" in table:
+        given["participation"] = read_participation(table["participation"])
+    return _composition(found, **given | {"rounds": whole_number(table["rounds"])})
 
 
 def _composition(
-    found: Any, n: Any, rounds: Any, method: str | None, sampled_from: Any, participation: Any, view: str
+    found: Any, n: Any, rounds: int, method: str | None, sampled_from: Any, participation: Any, view: str
 ) -> Composition:
-    taking, times = read_participation(participation), whole_number(rounds)
-    is_by_coordinates(view, taking, (method, sampled_from))
-    one = profile(found, n=n, method=method, participation=taking, view=view)
+    is_by_coordinates(view, participation, (method, sampled_from))
+    one = profile(found, n=n, method=method, participation=participation, view=view)
     if sampled_from is None or isinstance(one, CoordinateSums):
-        return one.rounds(times)
-    return one.sampled(n=n, of=sampled_from).rounds(times)
+        return one.rounds(rounds)
+    return one.sampled(n=n, of=sampled_from).rounds(rounds)
 
 
 def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of all three commands; ``whole`` and ``gap`` are what they say about the rounds."""
+    """Add the options of all three commands; ``whole`` is what they say about the rounds."""
 
     @wraps(command)
-    def with_rounds(found: Any, gap: str | None, **others: Any) -> None:
-        width = None if gap is None else read_gap(gap, "1e-5")
+    def with_rounds(found: Any, **others: Any) -> None:
         given = {key: others.pop(key) for key in _UNSAID}
-        command(whole=_all(found, given), gap=width, **others)
+        command(whole=_all(found, given), **others)
 
     options = together(
         click.option("--n", metavar="NUMBER", help="Number of users in a round, such as 1e6."),
-        click.option("--rounds", metavar="NUMBER", default="1", help="Number of rounds, up to 1e6."),
+        whole_option("--rounds", default=1, help="Number of rounds, up to 1e6."),
         method,
         click.option("--sampled-from", metavar="NUMBER", help="Number of people from whom a round draws its n users."),
         participation,
         view,
-        click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at."),
+        gap,
         effort,
         plot,
         as_json,
@@ -133,21 +135,18 @@ def _all(found: Any, given: dict[str, Any]) -> Composition:
 @_asked
 def compose(
     whole: Composition,
-    gap: float | None,
-    effort: str,
     delta: str | None,
     eps: str | None,
     certificate: Path | None,
     plot: Path | None,
     as_json: bool,
+    **fit: Any,
 ) -> None:
     """Bracket eps or delta after many adaptive rounds.
 
     The rounds are those of a mechanism, or of a TOML file; the ends are certified.
     """
-    asked(delta, eps)
-    fit: dict[str, Any] = {"gap": gap, "effort": effort}
-    answer = whole.epsilon(delta, **fit) if delta is not None else whole.delta(eps, **fit)
+    answer = asked_of(whole, delta, eps, **fit)
     middle = answer.upper if delta is not None else float(sp.N(budget(eps)))
     save_plot(lambda: whole.plot([middle * k / 8 for k in range(4, 13)]), plot)
     print_answer(answer, certificate, as_json)
@@ -156,14 +155,12 @@ def compose(
 @click.command(cls=RoundsCommand)
 @numbers("--order", required=True, help="Orders above 1, separated by commas.")
 @_asked
-def renyi(
-    whole: Composition, gap: float | None, effort: str, order: list[str], plot: Path | None, as_json: bool
-) -> None:
+def renyi(whole: Composition, order: list[str], plot: Path | None, as_json: bool, **fit: Any) -> None:
     """Bracket the Renyi divergence after one or many rounds.
 
     The ends are certified.
     """
-    curve = whole.renyi(order, gap=gap, effort=effort)
+    curve = whole.renyi(order, **fit)
     save_plot(curve.plot, plot)
     if as_json:
         orders = [str(a) for a in curve.orders]
@@ -176,14 +173,12 @@ def renyi(
 @click.command(cls=RoundsCommand)
 @numbers("--level", required=True, help="Errors of the first kind, separated by commas.")
 @_asked
-def tradeoff(
-    whole: Composition, gap: float | None, effort: str, level: list[str], plot: Path | None, as_json: bool
-) -> None:
+def tradeoff(whole: Composition, level: list[str], plot: Path | None, as_json: bool, **fit: Any) -> None:
     """Bracket the trade-off function (f-DP) of one or many rounds.
 
     The ends are certified.
     """
-    found = whole.tradeoff(level, gap=gap, effort=effort)
+    found = whole.tradeoff(level, **fit)
     save_plot(found.plot, plot)
     if as_json:
         data = {"level": found.levels, "lower": found.lower, "upper": found.upper, "rounds": found.text}

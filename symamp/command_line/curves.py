@@ -23,17 +23,16 @@ from symamp.command_line.options import (
     numbers,
     participation,
     read_gap,
-    read_neighbours,
     read_participation,
     read_toml,
     together,
     view,
+    whole,
     whole_number,
     written,
 )
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
 from symamp.errors import ArgumentError, FormatError, Problem
-from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
 from symamp.numbers.dyadic import decimal_end
 from symamp.numbers.reading import exact_number
@@ -52,44 +51,20 @@ from symamp.planning.plan import plan as plan_of
 @view
 @effort
 @written
-def compare(
-    found: Subject,
-    neighbours: str,
-    participation: str | None,
-    csv: Path | None,
-    plot: Path | None,
-    as_json: bool,
-    **asked: Any,
-) -> None:
+def compare(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Compare every bound in print with the certified bracket.
 
     Several values of n, eps0, delta or eps make a grid.
     """
-    taking = read_participation(participation)
-    grid = compared(found, neighbours=read_neighbours(neighbours), participation=taking, **asked)
+    grid = compared(found, **asked)
     write_points(csv, grid.to_csv)
     save_plot(grid.plot, plot)
     if as_json:
         points = [{"truth": point.truth.to_dict(), "rows": point.to_dicts()} for point in grid]
         print_json(points[0] if len(points) == 1 else points)
         return
-    for point in grid:
-        _print(point)
-
-
-def _print(table: Comparison) -> None:
-    print_line(f"{table.truth.subject}, certified: {table.truth}")
-    width = max(len(row.name) for row in table.rows)
-    print_line(f"{'bound':<{width}} {table.truth.quantity:>14} {'/ upper':>10}  verdict (conditions) source")
-    for row in table.rows:
-        told = " ".join(f"({text})" for text in (row.conditions, row.note) if text)
-        print_line(
-            f"{row.name:<{width}} {_shown(row.value):>14} {_shown(row.ratio, 4):>10}  {row.verdict} {told} {row.source}"
-        )
-
-
-def _shown(x: float | None, digits: int = 8) -> str:
-    return "" if x is None else f"{x:.{digits}g}"
+    for line in str(grid).split("\n"):
+        print_line(line)
 
 
 _AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort", "participation", "view")
@@ -104,14 +79,12 @@ _AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort", "participation"
 @view
 @effort
 @written
-def curve_command(
-    found: Subject, participation: str | None, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any
-) -> None:
+def curve_command(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Bracket delta over eps, or epsilon over delta.
 
     One curve for each number of users; all ends are certified.
     """
-    _show(curve(found, participation=read_participation(participation), **asked), csv, plot, as_json)
+    _show(curve(found, **asked), csv, plot, as_json)
 
 
 @click.command("sweep")
@@ -161,20 +134,17 @@ def plan_command(
     delta: str,
     n: str | None,
     rounds: str,
-    sampled_from: str | None,
-    participation: str | None,
-    view: str,
-    effort: str,
     csv: Path | None,
     plot: Path | None,
     as_json: bool,
+    sampled_from: str | None,
+    **setting: Any,
 ) -> None:
     """Find the largest eps0, the least n or the most rounds.
 
     With --n it is the largest eps0, without it the least n, with `--rounds most` the most rounds.
     """
-    taking = read_participation(participation)
-    asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort, "participation": taking, "view": view}
+    asked: dict[str, Any] = {"eps": eps, "delta": delta, **setting}
     if rounds == MOST:
         answer = most_rounds(found, n=n, sampled_from=sampled_from, **asked)
     elif n is None:
@@ -187,7 +157,7 @@ def plan_command(
     write_points(csv, answer.to_csv)
     if plot is not None and (rounds != "1" or sampled_from is not None):
         raise ArgumentError("option --plot", Problem("only one round without sampling can be drawn"), "leave it out")
-    save_plot(lambda: _around(answer, found, eps, n, {"participation": taking, "view": view}), plot)
+    save_plot(lambda: _around(answer, found, eps, n, setting), plot)
     if as_json:
         print_json(answer.to_dict())
         return
@@ -203,16 +173,10 @@ def plan_command(
 @click.argument("candidates", nargs=-1, required=True, metavar="CANDIDATE...", type=MechanismWord(of_attributes=True))
 @goal
 @click.option("--n", required=True, metavar="NUMBER", help="Number of users.")
-@click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds.")
+@whole("--rounds", default=1, help="Number of rounds.")
 @rounds
 def choose_command(
-    candidates: tuple[tuple[str, Any], ...],
-    rounds: str,
-    participation: str | None,
-    csv: Path | None,
-    plot: Path | None,
-    as_json: bool,
-    **asked: Any,
+    candidates: tuple[tuple[str, Any], ...], csv: Path | None, plot: Path | None, as_json: bool, **asked: Any
 ) -> None:
     """Rank mechanisms at equal central privacy; certify the best.
 
@@ -227,7 +191,7 @@ def choose_command(
             attributes[meant[0]] = meant[1]
         else:
             attributes.setdefault("value", {})[word] = meant
-    found = plan_of(attributes, rounds=whole_number(rounds), participation=read_participation(participation), **asked)
+    found = plan_of(attributes, **asked)
     write_points(csv, found.to_csv)
     save_plot(found.plot, plot)
     if as_json:
@@ -251,7 +215,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise FormatError("file", Problem(f"unknown key {', '.join(sorted(unknown))}") if unknown else missing, known)
     if "gap" in data:
         data["gap"] = read_gap(str(data["gap"]))
-    data["participation"] = read_participation(data.get("participation"))
+    if "participation" in data:
+        data["participation"] = read_participation(data["participation"])
     return data
 
 

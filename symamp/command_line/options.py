@@ -56,7 +56,7 @@ def read_neighbours(word: str) -> object:
     return [tuple(x.strip() for x in pair.split(",")) for pair in word.split(";")]
 
 
-def read_participation(words: str | dict[str, Any] | None) -> Participation | None:
+def read_participation(words: str | dict[str, Any]) -> Participation:
     """Return who takes part, from words such as dropout=1/5,compared=removal or from a table.
 
     Sizes of batches are written as 100:5;500:1, size and number of each.
@@ -64,8 +64,6 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
     >>> read_participation("dropout=1/5,victim_drops=yes")
     participation(dropout=1/5, victim_drops=True)
     """
-    if words is None:
-        return None
     if not isinstance(words, str | dict):
         raise ArgumentError("participation", words, "words such as dropout=1/5,leaks=1/10, or a table of them")
     given: dict[str, Any] = {}
@@ -88,14 +86,12 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
     return made_participation(**given)
 
 
-def read_gap(word: str | None, least: str = "1e-12") -> float:
-    """Return the number that --gap is, in or out of its range, which begins at ``least``; 1e-6 where there is none."""
-    if word is None:
-        return 1e-6
+def read_gap(word: str) -> float:
+    """Return the number that --gap is, in or out of its range."""
     try:
         return float(word)
     except ValueError:
-        raise ArgumentError("gap", word, f"a number from {least} to 0.1") from None
+        raise ArgumentError("gap", word, "a number from 1e-12 to 0.1") from None
 
 
 def separated(words: str) -> list[str]:
@@ -113,15 +109,24 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
+def reads(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return the callback of an option that reads its word, where there is one."""
+    return lambda context, parameter, word: None if word is None else read(word)
+
+
 numbers = partial(click.option, type=separated, metavar="NUMBERS")
 """An option with a list that is separated by commas."""
+whole = partial(click.option, metavar="NUMBER", callback=lambda _, p, x: None if x is None else whole_number(x, p.name))
+"""An option with a whole number, such as 100 or 1e4."""
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 certificate = click.option(
     "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
 )
-gap = click.option("--gap", metavar="NUMBER", help="Relative width in delta to aim at, 1e-6 if it is not given.")
+gap = click.option(
+    "--gap", metavar="NUMBER", callback=reads(read_gap), help="Relative width to aim at: in delta, of rounds in eps."
+)
 view = click.option(
     "--view",
     default=MESSAGES,
@@ -143,11 +148,13 @@ neighbours = click.option(
     "--neighbours",
     default="all",
     metavar="DISTANCE",
+    callback=reads(read_neighbours),
     help="Compare inputs at most this far apart, or pairs such as 'a,b; b,c'.",
 )
 participation = click.option(
     "--participation",
     metavar="WORDS",
+    callback=reads(read_participation),
     help="Say who takes part, such as dropout=1/5,leaks=1/10; `sa.participation` lists the words.",
 )
 plot = click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets into a file, such as out.svg.")

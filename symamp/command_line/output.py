@@ -16,6 +16,7 @@ from symamp.bounds import bound
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError, Problem
+from symamp.numbers.reading import asked
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import outward_decimal
 from symamp.randomizers.mechanism import MESSAGES, Mechanism
@@ -85,6 +86,13 @@ def print_pieces(noise: AdditiveNoise, as_json: bool) -> None:
     print_table(("messages y", "blanket m(y)", "R(0)/m", "R(1)/m"), shown)
     print_line(f"gamma = {gamma}")
     print_line(f"local epsilon = {budget}")
+
+
+def asked_of(whole: Any, delta: str | None, eps: str | None, gap: float | None, effort: str) -> Answer:
+    """Return the answer for eps, or for delta, whichever is not given."""
+    quantity, given = asked(delta, eps)
+    answer: Answer = getattr(whole, quantity)(given, effort=effort, **({} if gap is None else {"gap": gap}))
+    return answer
 
 
 def print_answer(answer: Answer, certificate: Path | None, as_json: bool) -> None:

@@ -91,8 +91,12 @@ def test_all_of_it_is_bracketed(case):
     k, r, n = case
     response = sa.RandomizedResponse(k=k, eps0="log(3)")
     for seen, truth in zip(("shuffled", "rounds", "bundled"), three_ways(*case), strict=True):
-        found = sa.several_reports(response, n=n, reports=r, seen=seen).delta(LEVEL, gap=0.05)
+        several = sa.several_reports(response, n=n, reports=r, seen=seen)
+        found, alone = several.delta(LEVEL, gap=0.05), several.rounds(1).delta(LEVEL, gap=0.05)
         assert truth <= F(found.upper)
+        assert truth <= F(alone.upper)
+        assert alone.lower == 0 or seen != "shuffled"
+        assert F(several.risk().advantage.upper) >= F(several.delta(0, gap=0.05).lower)
         if seen == "shuffled" and k == 2:
             assert truth * (1 - F(1, 10**12)) <= F(found.lower)
         low = sa.several_reports(response, n=n, reports=r, seen=seen).epsilon("1/20", gap=0.05).lower
