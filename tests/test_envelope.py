@@ -380,3 +380,14 @@ def test_merged_values_keep_the_bound():
 def test_no_law_is_refused():
     with pytest.raises(ArgumentError, match="at least one law"):
         enclose_envelope([], Level.of_float(0.1), 10)
+
+
+def test_values_far_below_are_lifted_and_change_no_bound():
+    """At E = e^40000 a message that x1 sends has G below -2^50000: the law has short numbers, and the limit stays."""
+    rows = [[Fraction(9, 14), Fraction(5, 14), Fraction(0)], [Fraction(5, 14), Fraction(4, 14), Fraction(5, 14)]]
+    huge = Level.of_float(40000.0)
+    for x0, x1, truth in ((0, 1, Fraction(0)), (1, 0, Fraction(5, 14))):
+        laws = [as_law(rows, x0, x1, other) for other in (0, 1)]
+        assert all(value > -(arb(2) ** 70) for value in envelope_law(laws, huge).law.values)
+        upper = enclose_envelope(laws, huge, 3).upper
+        assert number(truth)().lower() <= upper.upper() < number(truth)() + arb(2) ** -60

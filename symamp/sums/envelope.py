@@ -95,23 +95,33 @@ def _crossings(left: Floats, right: Floats, slopes: Floats, start: float) -> tup
 _FEW_NODES = 128
 _BITS = 256
 _USUAL_SIZE = 16
+_DEEP = 64
+"""A value below -2^64 times the largest one makes every sum of up to 10^18 terms negative, however deep it lies."""
 
 
 def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = None) -> DominatingLaw:
     """Return a dyadic law that dominates G = (R(x0) - E R(x1))/R(x) of each law, at more than the ambient precision.
 
     More, because the working precision suits relative errors, and rounding the law costs an absolute one, of the order
-    of the largest value. ``most_nodes`` is at least 128 and twice the atoms of the largest law unless given.
+    of the largest value. ``most_nodes`` is at least 128 and twice the atoms of the largest law unless given. Values
+    are at least -2^64 times the largest, where that is above 1: lower ones are lifted.
     """
     most = most_nodes or _usual_nodes(laws)
     bits = 2 * flint.ctx.prec
     with at_precision(bits):
-        balls = [ball_gparv(law, level) for law in laws]
+        balls = _lifted([ball_gparv(law, level) for law in laws])
         size = max((binary_size(v) for g in balls for v in g.values), default=0)
         if size <= _USUAL_SIZE:
             return dominating_law(balls, most)
     with at_precision(bits + 2 * size):
-        return dominating_law([ball_gparv(law, level) for law in laws], most)
+        return dominating_law(_lifted([ball_gparv(law, level) for law in laws]), most)
+
+
+def _lifted(laws: Sequence[BallGparv]) -> list[BallGparv]:
+    """Return laws above the given ones, whose values are not so far below 0 that grids for them have many bits."""
+    largest = max((v.upper() for g in laws for v in g.values), default=arb(1)).max(arb(1))
+    least = -(largest * arb(2) ** _DEEP)
+    return [replace(g, values=tuple(v.max(least) for v in g.values)) for g in laws]
 
 
 def _usual_nodes(laws: Sequence[Law]) -> int:
