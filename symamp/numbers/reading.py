@@ -523,7 +523,10 @@ def rewritten(expr: sp.Expr, leaf: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
     def made(part: sp.Expr) -> sp.Expr:
         if part not in done:
             parts = [made(a) for a in part.args]
-            done[part] = _written(part.func, *parts) if parts else leaf(part)
+            same = all(new is old for new, old in zip(parts, part.args, strict=True))
+            evaluates = isinstance(part, sp.Add | sp.Mul | sp.Pow | sp.Function)
+            make = _written if evaluates else lambda func, *args: func(*args)  # conditions, matrices: refused later
+            done[part] = leaf(part) if not parts else part if same else make(part.func, *parts)
         return done[part]
 
     return made(expr)
