@@ -191,8 +191,7 @@ class SeveralReports(RoundProfile, HasCurve):
             raise ArgumentError("kept", told, "count all days in reports=..., which tell no more than one day")
         many = round_count(count)
         if self.seen == BUNDLED:
-            whole = self._question(joint([self.mechanism] * self.reports), self.n)
-            return Composition.of([(ShuffledRound(whole), many)])
+            return Composition.of([(ShuffledRound(self._whole), many)])
         kind = RoundAbove if self._is_one_shuffle else ShuffledRound
         return Composition.of([(kind(self._question(self.mechanism, self.n)), many * self.reports)])
 
@@ -241,19 +240,24 @@ class SeveralReports(RoundProfile, HasCurve):
             return answer
         gap = _USUAL if gap is None else gap
 
-        def ask(mechanism: Any, n: int) -> Answer:
-            answer: Answer = getattr(Profile(self._question(mechanism, n)), quantity)(given, gap=gap, effort=effort)
+        def ask(question: Question) -> Answer:
+            answer: Answer = getattr(Profile(question), quantity)(given, gap=gap, effort=effort)
             return answer
 
         if not self.kept:
-            return ask(joint([self.mechanism] * self.reports), self.n)
+            return ask(self._whole)
         alike = self.n if self.attending is None else self.attending
-        found = ask(self.mechanism, alike)
+        found = ask(self._question(self.mechanism, alike))
         if alike == self.n:
             return found
-        least = min(ask(self.mechanism, self.n).least, found.most)
+        least = min(ask(self._question(self.mechanism, self.n)).least, found.most)
         told = f"{alike:,} users who attend the same days as the victim", f"one day of all {self.n:,} users"
         return self._answer(found, found.asked, least, found.most, TogetherProof(found, *told))
+
+    @property
+    def _whole(self) -> Question:
+        """About all reports of a user in one message."""
+        return self._question(joint([self.mechanism] * self.reports), self.n)
 
     def _question(self, mechanism: Any, n: int) -> Question:
         return Question.of(mechanism, n, None, participation=self.lost)
@@ -292,7 +296,7 @@ class SeveralReports(RoundProfile, HasCurve):
         if self.n * self.reports > _FEW_MESSAGES or self.lost is not None:  # there whole messages are lost
             return None
         with suppress(SymampError):
-            return Profile(self._question(joint([self.mechanism] * self.reports), self.n)).answer(asked.usual)
+            return Profile(self._whole).answer(asked.usual)
         return None
 
     @cached_property

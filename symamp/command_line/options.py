@@ -125,7 +125,10 @@ certificate = click.option(
     "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
 )
 gap = click.option(
-    "--gap", metavar="NUMBER", callback=reads(read_gap), help="Relative width to aim at: in delta, of rounds in eps."
+    "--gap",
+    metavar="NUMBER",
+    callback=reads(read_gap),
+    help="Relative width to aim at: of delta for one round, of eps for many.",
 )
 view = click.option(
     "--view",

@@ -160,11 +160,13 @@ class Comparison(ShownAsTable):
         lines = []
         for truth, rows in zip(self.truths, self.found, strict=True):
             lines.append(f"{truth.subject}, certified: {truth}")
-            lines.append(f"{'bound':<20} {truth.quantity:>12} {'/ upper':>9}  verdict (conditions) source")
+            lines.append(f"{'bound':<20} {truth.quantity:>12} {'/ upper':>9}  verdict (conditions) [source]")
             for row in rows:
                 value, ratio = ("-" if x is None else f"{x:.6g}" for x in (row.value, row.ratio))
                 told = [f"({text})" for text in (row.conditions, row.note) if text]
-                lines.append(f"{row.name:<20} {value:>12} {ratio:>9}  {' '.join((row.verdict, *told, row.source))}")
+                lines.append(
+                    f"{row.name:<20} {value:>12} {ratio:>9}  {' '.join((row.verdict, *told, f'[{row.source}]'))}"
+                )
         return "\n".join(lines)
 
     def plot(self, x: str | None = None, ax: Any = None) -> Any:

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, log
 
@@ -21,6 +22,7 @@ from symamp.sums.several_reports import SumOfSteps, steps_of
 from symamp.verifier import verify
 
 from . import histograms
+from .world import Days, Group, Joint, Table, Truth, World
 
 F = Fraction
 E = F(3, 2)
@@ -101,6 +103,31 @@ def test_all_of_it_is_bracketed(case):
             assert truth * (1 - F(1, 10**12)) <= F(found.lower)
         low = sa.several_reports(response, n=n, reports=r, seen=seen).epsilon("1/20", gap=0.05).lower
         assert sa.several_reports(response, n=n, reports=r, seen=seen).delta(low, gap=0.05).upper >= 0.05
+
+
+UNEVEN = Table(((F(3, 5), F(2, 5)), (F(1, 4), F(3, 4)), (F(1, 2), F(1, 2))))
+VIEWS = {
+    "shuffled": ({"seen": "shuffled"}, World((Group(2, UNEVEN),), reports=2)),
+    "rounds": ({"seen": "rounds"}, World((Group(2, UNEVEN),), rounds=2)),
+    "bundled": ({"seen": "bundled"}, World((Group(2, Joint((UNEVEN, UNEVEN))),))),
+    "kept": ({"kept": True}, World((Group(2, UNEVEN),), seen=Days(((0, 1), (0, 1))))),
+    "attending": ({"kept": True, "attending": 1}, World((Group(2, UNEVEN),), seen=Days(((0, 1), (0,))))),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_renyi_divergences_and_trade_offs(name):
+    words, world = VIEWS[name]
+    table = sa.FiniteMechanism([list(row) for row in UNEVEN.rows])
+    several, truth = sa.several_reports(table, n=2, reports=2, **words), Truth(world)
+    renyi, errors = several.renyi(2, gap=0.01), several.tradeoff("1/10", gap=0.01)
+    moment, missed = log(truth.moment(2)), truth.tradeoff(F(1, 10))
+    assert renyi.lower[0] <= moment * (1 + 1e-12)
+    assert moment * (1 - 1e-12) <= renyi.upper[0]
+    assert F(errors.lower[0]) <= missed <= F(errors.upper[0])
+    if name == "bundled":
+        twice = Truth(replace(world, rounds=2)).delta(E)
+        assert twice <= F(several.rounds(2).delta(LEVEL, gap=0.05).upper)
 
 
 def shuffled_at(rows, r, n, steps, x0, x1, other):
