@@ -50,7 +50,7 @@ bench: $(DEV)
 	$(BIN)/python -m pytest benchmarks -q -p no:randomly -p no:xdist --benchmark-sort=name
 
 package-check: $(DEV)
-	$(BIN)/python -m pytest -q -p no:xdist -m slow tests/test_package.py
+	$(BIN)/python -m pytest -q -p no:xdist -m slow tests/pages/test_package.py
 
 fuzz: $(DEV)
 	SYMAMP_FUZZ_SECONDS=$${SYMAMP_FUZZ_SECONDS:-600} $(BIN)/python -m pytest tests/fuzz -q -s -p no:xdist

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parent.parent / "docs" / "findings"
+FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 
 
 @pytest.fixture(scope="module")

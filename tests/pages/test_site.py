@@ -10,7 +10,7 @@ from offline import remote
 
 import symamp as sa
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 

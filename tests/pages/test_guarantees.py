@@ -10,7 +10,7 @@ import pytest
 
 import symamp as sa
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PROOFS = ROOT / "docs" / "proofs"
 HEADING = re.compile(r"^\s*Guarantee\s*\n\s*-{3,}\s*$", re.MULTILINE)
 PROOF_FILE = re.compile(r"docs/proofs/([\w-]+\.md)")

@@ -12,7 +12,7 @@ from offline import remote
 
 import symamp as sa
 
-PAGES = sorted((Path(__file__).resolve().parent.parent / "docs" / "api").glob("*.md"))
+PAGES = sorted((Path(__file__).resolve().parents[2] / "docs" / "api").glob("*.md"))
 LISTED = [
     n for p in PAGES for n in re.findall(r"^\.\. auto(?:class|function|data):: (\S+)$", p.read_text(), re.MULTILINE)
 ]

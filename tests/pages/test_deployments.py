@@ -12,7 +12,7 @@ import pytest
 
 from symamp.verifier import verify
 
-PAGES = Path(__file__).resolve().parent.parent / "docs" / "deployments"
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "deployments"
 NAMES = ("count_mean_sketch", "rappor", "aggregated_rappor", "sample_and_threshold", "event_reports")
 
 

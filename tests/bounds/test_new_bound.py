@@ -13,7 +13,7 @@ from symamp import bounds as analyses
 from symamp.bounds import registry
 from symamp.errors import SupportMismatchError
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "new_bound.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "new_bound.md").read_text(encoding="utf-8")
 
 
 def blocks(language):

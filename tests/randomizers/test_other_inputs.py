@@ -124,7 +124,7 @@ def test_a_window_in_the_middle():
 # ---------------------------------------------------------------------------- What families declare, in exact fractions
 
 
-PAGE = Path(__file__).parent.parent / "docs" / "proofs" / "other_inputs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "proofs" / "other_inputs.md"
 
 
 @cache

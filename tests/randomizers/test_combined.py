@@ -23,7 +23,7 @@ from symamp.decompositions.worst_pair import dominating_pair
 from symamp.randomizers.combined import part_triple
 from symamp.sums.divergence import one_user_divergence
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RR2, RR3 = (sa.RandomizedResponse(k=k, eps0="log(3)") for k in (2, 3))
 SUBSETS = sa.SubsetSelection(d=4, k=2, eps0="log(3)")
 KNOWN = {RR2: randomized_response(2, Fraction(3)), RR3: randomized_response(3, Fraction(3))}

@@ -28,7 +28,7 @@ from symamp.errors import ArgumentError, SymampError, UnknownInputError
 from symamp.exact.weights import finite_table, merged_columns
 from symamp.exact.worst_dataset import Exchanges
 
-FINDINGS = Path(__file__).resolve().parent.parent / "docs" / "findings"
+FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
 LABELS = "abcdefgh"
 KINDS = tuple(itertools.product((False, True), repeat=2))
 ORDERS = (Fraction(1), Fraction(4, 3), Fraction(2), Fraction(11, 2))

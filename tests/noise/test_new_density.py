@@ -5,7 +5,7 @@ import re
 from contextlib import redirect_stdout
 from pathlib import Path
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "new_density.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "new_density.md").read_text(encoding="utf-8")
 
 
 def test_the_ten_lines_run():

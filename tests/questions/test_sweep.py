@@ -17,7 +17,7 @@ import symamp as sa
 from symamp.accounting import sweep as module
 from symamp.accounting.sweep import identity
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 MECHANISMS = {"3-RR": sa.RandomizedResponse(k=3), "10-RR": sa.RandomizedResponse(k=10)}
 ASKED = {"eps0": [1, "1/2"], "n": [10**4, 10**5], "delta": ["1e-6", "1e-400"], "method": "blanket"}
 

@@ -1,4 +1,4 @@
-"""Harmony and PrivKV: components by hand, the formulas of 002, and the worst pair of the tables."""
+"""Harmony and PrivKV: components by hand, printed formulas, and the worst pair of the tables."""
 
 from fractions import Fraction
 

@@ -24,7 +24,7 @@ from symamp.settings.sample import SAMPLING, Sample
 from symamp.settings.users_who_differ import DATA_THEOREM, MESSAGES_THEOREM
 from tests.sampled import some
 
-PROOFS = Path(__file__).resolve().parent.parent / "docs" / "proofs"
+PROOFS = Path(__file__).resolve().parents[2] / "docs" / "proofs"
 THEOREMS = {t.name: t for t in (DATA_THEOREM, MESSAGES_THEOREM, SAMPLING, PARTICIPATION, REMOVING)}
 STATEMENTS = {**BOUNDS, **THEOREMS, **CLOSED_FORMS}
 X, Y = sp.symbols("x y", real=True)

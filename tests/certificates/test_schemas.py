@@ -19,7 +19,7 @@ from symamp.schemas.validation import check_document, schema_names, schema_text
 from symamp.verifier.evidence.kinds import KINDS
 from tests.sampled import some
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = {name: json.loads(schema_text(name)) for name in schema_names()}
 EXAMPLES = {
     name: [json.loads(body) for body in re.findall(r"```json\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)]

@@ -44,7 +44,7 @@ def write(tmp_path):
 
 
 def documented_example():
-    page = Path(__file__).parents[1] / "docs" / "mechanism_format.md"
+    page = Path(__file__).parents[2] / "docs" / "mechanism_format.md"
     return re.search(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[1]
 
 

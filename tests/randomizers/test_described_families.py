@@ -37,7 +37,7 @@ from symamp.randomizers.files.load import family_from_json
 from symamp.verifier import verify
 from tests.oracle.histograms import worst_true_divergence
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SIZE = {"lower": 2, "integer": True}
 EPS0 = {"lower": 0}

@@ -17,7 +17,7 @@ from alike import assert_alike
 
 import symamp as sa
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOORS = {page.name: page for page in sorted((ROOT / "docs" / "doors").glob("*.md"))}
 PAGES = {"README.md": ROOT / "README.md", "quickstart.md": ROOT / "docs" / "quickstart.md"} | DOORS
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

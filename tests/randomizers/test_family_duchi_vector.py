@@ -42,7 +42,7 @@ def test_even_dimension_by_hand():
 
 
 def test_even_dimension_is_not_private_at_its_budget():
-    """Ties belong to both sides, so their probability is t + 1 times the least: 002 prints p = t."""
+    """Ties belong to both sides, so their probability is t + 1 times the least: p = t is printed."""
     member = EvenDuchiVector(m=1, eps0="log(3)")
     assert sp.exp(member.table().local_epsilon()) == 4
     for m in (1, 2, 3):
@@ -53,7 +53,7 @@ def test_even_dimension_is_not_private_at_its_budget():
 def test_even_dimension_total_variation():
     assert EvenDuchiVector(m=1).variation_ratio().beta == sp.Rational(1, 3)
     assert normal(EvenDuchiVector(m=2).variation_ratio().beta - (5 * t + 1) / (11 * (t + 1))) == 0
-    # d = 2, t = 3/2: twice (and at eps0 -> 0 infinitely often) what 002 prints; at t = 3 less than that.
+    # d = 2, t = 3/2: twice (and at eps0 -> 0 infinitely often) what is printed; at t = 3 less than that.
     member = EvenDuchiVector(m=1, eps0="log(3/2)")
     assert (largest_variation(member.table()), PRINTED.subs(t, sp.Rational(3, 2))) == (
         sp.Rational(1, 3),

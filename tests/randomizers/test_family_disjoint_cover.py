@@ -1,4 +1,4 @@
-"""PrivUnit, Wheel, Collision, PCKV-GRR: components by hand, the formulas of 002, and the worst pair of the tables."""
+"""PrivUnit, Wheel, Collision, PCKV-GRR: components by hand, printed formulas, and the worst pair of the tables."""
 
 import pytest
 import sympy as sp

@@ -19,7 +19,7 @@ import pytest
 
 import symamp
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PYTHONS = [sys.executable, *filter(None, os.environ.get("SYMAMP_PYTHONS", "").split(","))]
 MADE = (".git", ".*cache", ".venv*", "__pycache__", "_build", "generated", "*.egg-info", "build", "dist", ".hypothesis")

@@ -13,8 +13,8 @@ from flint import arb
 import symamp as sa
 from symamp.errors import ArgumentError, SupportMismatchError, UnknownInputError
 from symamp.randomizers.noise.nearby import simulated, strip_mass
+from tests.literature.test_literature_refutations import geometric
 from tests.oracle.users_who_differ import messages_shuffled, positive
-from tests.test_literature_refutations import geometric
 
 F = Fraction
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from symamp.randomizers.catalogue import named
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MADE = {"_build", "generated", "mechanisms", "notebooks", "jupyter_execute"}
 """Folders of docs/ that docs/conf.py writes."""
