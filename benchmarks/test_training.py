@@ -19,7 +19,7 @@ def test_both_directions(benchmark, sigma, steps):
     noise = sa.training.GaussianStep(sigma=sigma)
 
     def asked():
-        return sa.training.random_allocation(noise=noise, steps=steps).epsilon(DELTA)
+        return sa.training.random_allocation(noise=noise, steps=steps, neighbours="add_remove").epsilon(DELTA)
 
     found = benchmark.pedantic(asked, setup=forget, rounds=3)
     assert found.gap < 1e-10
@@ -32,7 +32,9 @@ def test_epochs(benchmark, epochs):
     noise = sa.training.GaussianStep(sigma=1)
 
     def asked():
-        return sa.training.random_allocation(noise=noise, steps=1000, epochs=epochs).epsilon(DELTA)
+        return sa.training.random_allocation(noise=noise, steps=1000, epochs=epochs, neighbours="add_remove").epsilon(
+            DELTA
+        )
 
     found = benchmark.pedantic(asked, setup=forget, rounds=2)
     assert found.gap < 1e-3
@@ -58,7 +60,7 @@ def test_poisson(benchmark, sigma, steps):
     noise = sa.training.GaussianStep(sigma=sigma)
 
     def asked():
-        return sa.training.poisson(noise=noise, steps=steps, rate=f"1/{steps}").epsilon(DELTA)
+        return sa.training.poisson(noise=noise, steps=steps, rate=f"1/{steps}", neighbours="add_remove").epsilon(DELTA)
 
     found = benchmark.pedantic(asked, rounds=1)
     benchmark.extra_info["directions"] = found.directions

@@ -23,7 +23,7 @@ def by_symamp(sigma: str, steps: int, delta: str) -> tuple[float, float]:
     import symamp as sa
 
     noise = sa.training.GaussianStep(sigma=sigma)
-    found = sa.training.random_allocation(noise=noise, steps=steps).epsilon(delta)
+    found = sa.training.random_allocation(noise=noise, steps=steps, neighbours="add_remove").epsilon(delta)
     return found.lower, found.upper
 
 

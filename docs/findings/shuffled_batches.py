@@ -16,9 +16,9 @@ DELTA = "1e-6"
 def row(sigma: str, steps: int) -> list[str]:
     """Return the cells of one row; every number is a certified end, rounded outward."""
     noise = sa.training.GaussianStep(sigma=sigma)
-    allocation = sa.training.random_allocation(noise=noise, steps=steps).epsilon(DELTA)
-    poisson = sa.training.poisson(noise=noise, steps=steps, rate=f"1/{steps}").epsilon(DELTA)
-    shuffled = sa.training.shuffled_batches(noise=noise, steps=steps).epsilon(DELTA)
+    allocation = sa.training.random_allocation(noise=noise, steps=steps, neighbours="add_remove").epsilon(DELTA)
+    poisson = sa.training.poisson(noise=noise, steps=steps, rate=f"1/{steps}", neighbours="add_remove").epsilon(DELTA)
+    shuffled = sa.training.shuffled_batches(noise=noise, steps=steps, neighbours="add_remove").epsilon(DELTA)
     low, high = shuffled.lower, shuffled.upper
     shown = "**yes**" if poisson.upper < low else "no"
     factor = f"{low / poisson.upper:.2g}" if poisson.upper < low else ""

@@ -13,6 +13,7 @@ from symamp.command_line.output import asked_of, print_answer, print_json
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import decimal_end
 from symamp.training import GaussianStep, Training, least_sigma, poisson, random_allocation, shuffled_batches
+from symamp.training.mechanisms import ADD_REMOVE, REPLACE
 
 
 @click.command()
@@ -26,7 +27,12 @@ from symamp.training import GaussianStep, Training, least_sigma, poisson, random
 @whole("--selected", default=1, help="Number of steps that an example takes part in (allocation only).")
 @click.option("--rate", metavar="NUMBER", help="Probability of taking part in a step (poisson only), such as 1/1000.")
 @whole("--epochs", default=1, help="Number of epochs, each with fresh draws.")
-@click.option("--neighbours", default="add_remove", help="How data sets differ: add_remove or replace.")
+@click.option(
+    "--neighbours",
+    type=click.Choice([ADD_REMOVE, REPLACE]),
+    required=True,
+    help="How data sets differ: an example is there or not, or is another one.",
+)
 @eps_or_delta
 @gap
 @effort

@@ -2,7 +2,7 @@
 
 >>> import symamp as sa
 >>> noise = sa.training.GaussianStep(sigma=2)
->>> print(sa.training.random_allocation(noise=noise, steps=1000).epsilon("1e-6"))
+>>> print(sa.training.random_allocation(noise=noise, steps=1000, neighbours="add_remove").epsilon("1e-6"))
 epsilon in [0.05923145677, 0.05923145678]  (delta = 1e-6; 1 of 1,000 steps, GaussianStep(sigma=2); larger: remove)
 """
 

@@ -106,7 +106,8 @@ class Training(PublicNames):
     "add" the other way round. Queries may depend on all that was published before.
 
     >>> import symamp as sa
-    >>> training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=1000)
+    >>> noise = sa.training.GaussianStep(sigma=1)
+    >>> training = sa.training.random_allocation(noise=noise, steps=1000, neighbours="add_remove")
     >>> answer = training.epsilon("1e-6")
     >>> print(answer)
     epsilon in [0.1717286844, 0.1717286845]  (delta = 1e-6; 1 of 1,000 steps, GaussianStep(sigma=1); larger: remove)
@@ -116,8 +117,8 @@ class Training(PublicNames):
 
     text: str
     parts: tuple[Direction, ...]
-    epochs: int = 1
-    neighbours: str = ADD_REMOVE
+    epochs: int
+    neighbours: str
     sampled: Sampled | None = None
 
     def _ask(self, question: Callable[[Composition], Answer], effort: str) -> Answer:
@@ -170,7 +171,8 @@ class Training(PublicNames):
         """Return the training run so many times over, with fresh randomness.
 
         >>> import symamp as sa
-        >>> sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=100).rounds(3).epochs
+        >>> noise = sa.training.GaussianStep(sigma=1)
+        >>> sa.training.random_allocation(noise=noise, steps=100, neighbours="add_remove").rounds(3).epochs
         3
         """
         return replace(self, epochs=self.epochs * round_count(count))
@@ -190,7 +192,8 @@ class Training(PublicNames):
 
         >>> import symamp as sa
         >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
-        >>> f = sa.training.random_allocation(noise=step, steps=10).tradeoff("remove", "0.1", gap=1e-2)
+        >>> training = sa.training.random_allocation(noise=step, steps=10, neighbours="add_remove")
+        >>> f = training.tradeoff("remove", "0.1", gap=1e-2)
         >>> 0.859 < f.lower[0] <= f.upper[0] < 0.862
         True
         """
@@ -209,7 +212,8 @@ class Training(PublicNames):
         Proof: docs/proofs/random_allocation.md, section 9, and docs/proofs/composition.md, section 5.
 
         >>> import symamp as sa
-        >>> training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10, epochs=3)
+        >>> noise = sa.training.GaussianStep(sigma=1)
+        >>> training = sa.training.random_allocation(noise=noise, steps=10, epochs=3, neighbours="add_remove")
         >>> print(training.renyi("remove", [2, 8]))
         3 epochs of 1 of 10 steps, GaussianStep(sigma=1), remove
         order 2: [0.4756952362, 0.4756952363]
@@ -242,7 +246,7 @@ class Training(PublicNames):
 
         >>> import symamp as sa
         >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
-        >>> training = sa.training.random_allocation(noise=step, steps=10)
+        >>> training = sa.training.random_allocation(noise=step, steps=10, neighbours="add_remove")
         >>> bool(0.0547 < training.to_dp_accounting().get_delta_for_epsilon(0.1) < 0.0549)
         True
         """
@@ -261,14 +265,15 @@ class Training(PublicNames):
 
 @checked_call
 def random_allocation(
-    *, noise: Step, steps: object, selected: object = 1, epochs: object = 1, neighbours: str = ADD_REMOVE
+    *, noise: Step, steps: object, selected: object = 1, epochs: object = 1, neighbours: str
 ) -> Training:
     """Return training in which every epoch puts each example into ``selected`` of its ``steps`` steps, at random.
 
     The steps are drawn in every epoch, independently of all other examples ("balls and bins" for one step). ``noise``
     says what a step publishes: ``GaussianStep(sigma=...)``, sigma over the clipping norm, or another step.
-    ``neighbours`` is "add_remove" (an example is there or not) or "replace". For one step the answers are exact up to
-    numerical width; for several the two ends have different proofs.
+    ``neighbours`` is "add_remove" (an example is there or not) or "replace" (it is another one): the budgets differ by
+    a factor of 1.5 to 2. For one step the answers are exact up to numerical width; for several the two ends have
+    different proofs.
 
     Raises ArgumentError for numbers out of range.
 
@@ -308,9 +313,7 @@ def _allocated(step: Step, t: int, name: str) -> OneEpoch:
 
 
 @checked_call
-def shuffled_batches(
-    *, noise: GaussianStep, steps: object, epochs: object = 1, neighbours: str = ADD_REMOVE
-) -> Training:
+def shuffled_batches(*, noise: GaussianStep, steps: object, epochs: object = 1, neighbours: str) -> Training:
     """Return training in which every epoch shuffles the examples and cuts them into ``steps`` batches of one size.
 
     No pair is proved to dominate it. The lower end is certified: explicit data attain it, in which all other
@@ -318,17 +321,21 @@ def shuffled_batches(
     that of the Gaussian mechanism, as if the order were known. ``Answer.conjectured`` encloses, for one epoch, the
     value of the pair that is conjectured to be the worst (Chua et al. 2024); effort="quick" leaves it out.
 
-    Raises ArgumentError for numbers out of range, and for noise that is not normal.
+    The answer says that its upper end is that of the Gaussian mechanism. Raises ArgumentError for numbers out of range,
+    and for noise that is not normal.
 
     >>> import symamp as sa
-    >>> training = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=1), steps=1000)
+    >>> noise = sa.training.GaussianStep(sigma=1)
+    >>> training = sa.training.shuffled_batches(noise=noise, steps=1000, neighbours="add_remove")
     >>> print(training.epsilon("1e-6", effort="quick"))
-    epsilon in [3.723..., 4.886...]  (delta = 1e-6; 1,000 shuffled batches, GaussianStep(sigma=1); larger: remove)
+    epsilon in [3.723..., 4.886...]  (delta = 1e-6; 1,000 shuffled batches, GaussianStep(sigma=1), from above the\
+ Gaussian mechanism; larger: remove)
     """
     if not isinstance(noise, GaussianStep):
         raise ArgumentError("noise", noise, "sa.training.GaussianStep(sigma=...): other noise has no bound from above")
     t, sigma = _count(steps, "steps"), noise.sigma
-    text = f"{t:,} shuffled batches, {noise!r}{', replaced' * (_neighbours(neighbours) == REPLACE)}"
+    replaced = ", replaced" * (_neighbours(neighbours) == REPLACE)
+    text = f"{t:,} shuffled batches, {noise!r}{replaced}, from above the Gaussian mechanism"
     count = round_count(epochs)
     if neighbours == REPLACE:
         # All others opposite: the batch sums are those of random allocation with half the noise, in either order.
@@ -346,7 +353,7 @@ def shuffled_batches(
 
 
 @checked_call
-def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neighbours: str = ADD_REMOVE) -> Training:
+def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neighbours: str) -> Training:
     """Return training in which each example is in each step with probability ``rate``, independently.
 
     The answers are exact up to the width of the accounting. ``steps`` times ``epochs`` are at most 10^6.
@@ -355,7 +362,7 @@ def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neigh
 
     >>> import symamp as sa
     >>> noise = sa.training.GaussianStep(sigma=1)
-    >>> training = sa.training.poisson(noise=noise, steps=1000, rate="1/1000")
+    >>> training = sa.training.poisson(noise=noise, steps=1000, rate="1/1000", neighbours="add_remove")
     >>> 0.1855 < training.epsilon("1e-6", gap=1e-2).upper < 0.19
     True
     """
@@ -395,7 +402,7 @@ def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None
 
     >>> import symamp as sa
     >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
-    >>> training = sa.training.random_allocation(noise=step, steps=10)
+    >>> training = sa.training.random_allocation(noise=step, steps=10, neighbours="add_remove")
     >>> sa.training.most_epochs(training, eps=1, delta="1e-2")
     (4, 4)
     """
@@ -438,7 +445,8 @@ def least_sigma(
 
     >>> import symamp as sa
     >>> def make(sigma):
-    ...     return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=1000)
+    ...     noise = sa.training.GaussianStep(sigma=sigma)
+    ...     return sa.training.random_allocation(noise=noise, steps=1000, neighbours="add_remove")
     >>> low, high = sa.training.least_sigma(make, eps=0.1, delta="1e-6")
     >>> 1.3 < low < high < 1.5 and high / low < 1.003
     True
@@ -491,16 +499,17 @@ def _secant(logs: dict[int, float]) -> float | None:
 
 
 @checked_call
-def from_dp_event(event: Any) -> Training:
+def from_dp_event(event: Any, *, neighbours: str) -> Training:
     """Return the training of an event of dp_accounting: Gaussian steps, drawn by Poisson sampling, composed.
 
     Read are ``GaussianDpEvent``, ``PoissonSampledDpEvent`` of it, either in ``SelfComposedDpEvent``, and events that
     have ``noise_multiplier`` (or an inner Gaussian event), ``num_steps``, ``num_selected`` and ``num_epochs`` of
-    random allocation. Numbers count as the doubles that they are. Raises ArgumentError for others.
+    random allocation. No event says what its ``neighbours`` are. Numbers count as the doubles that they are. Raises
+    ArgumentError for others.
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
     >>> event = SelfComposedDpEvent(PoissonSampledDpEvent(0.5, GaussianDpEvent(2.0)), 10)
-    >>> print(from_dp_event(event))
+    >>> print(from_dp_event(event, neighbours="add_remove"))
     10 steps, each with probability 1/2, GaussianStep(sigma=2)
     """
     kind, count = type(event).__name__, 1
@@ -508,14 +517,18 @@ def from_dp_event(event: Any) -> Training:
         count, event = count * int(event.count), event.event
         kind = type(event).__name__
     if kind == "GaussianDpEvent":
-        return poisson(noise=_gaussian(event), steps=count, rate=1)
+        return poisson(noise=_gaussian(event), steps=count, rate=1, neighbours=neighbours)
     if kind == "PoissonSampledDpEvent" and type(event.event).__name__ == "GaussianDpEvent":
-        return poisson(noise=_gaussian(event.event), steps=count, rate=_double(event.sampling_probability))
+        return poisson(
+            noise=_gaussian(event.event), steps=count, rate=_double(event.sampling_probability), neighbours=neighbours
+        )
     if "Allocation" in kind and hasattr(event, "num_steps"):
         inner = event if hasattr(event, "noise_multiplier") else event.event
         selected, epochs = (int(getattr(event, name, 1)) for name in ("num_selected", "num_epochs"))
         noise = _gaussian(inner)
-        return random_allocation(noise=noise, steps=int(event.num_steps), selected=selected, epochs=epochs * count)
+        return random_allocation(
+            noise=noise, steps=int(event.num_steps), selected=selected, epochs=epochs * count, neighbours=neighbours
+        )
     raise ArgumentError(
         "event", Problem(f"{kind} is not supported"), "give Gaussian steps, or Poisson sampling of them"
     )

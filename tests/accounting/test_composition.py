@@ -545,7 +545,7 @@ def test_exports_of_many_rounds_are_above_the_rounds():
 def test_events_of_many_rounds_and_of_training():
     pytest.importorskip("dp_accounting")
     assert krr(3, 1, 10**4).rounds(3).to_dp_event().rounds.count == 3
-    training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10)
+    training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10, neighbours="add_remove")
     with pytest.raises(sa.errors.ArgumentError, match="both"):
         training.composition("remove").to_dp_event()
 

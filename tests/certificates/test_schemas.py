@@ -46,7 +46,7 @@ EXAMPLES["certificate"] = [
 
 
 def training(**given):
-    return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=2), **given)
+    return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=2), neighbours="add_remove", **given)
 
 
 EXAMPLES["training_certificate"] = [

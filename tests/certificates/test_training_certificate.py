@@ -15,8 +15,9 @@ TRUTH = {"remove": 0.1717286844498395, "add": 0.1494309548131120}
 """Of sigma = 1 and 1000 steps at delta = 1e-6, computed independently."""
 
 
-def training(sigma=1, steps=1000, **further):
-    return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=steps, **further)
+def training(sigma=1, steps=1000, neighbours="add_remove", **further):
+    noise = sa.training.GaussianStep(sigma=sigma)
+    return sa.training.random_allocation(noise=noise, steps=steps, neighbours=neighbours, **further)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +127,11 @@ SAMPLED = {"remove": 2.12451517, "add": 1.58908776}
 @pytest.fixture(scope="module")
 def sampled():
     noise = sa.training.GaussianStep(sigma=1)
-    return sa.training.poisson(noise=noise, steps=1000, rate="1/100").epsilon("1e-6", gap=5e-2).certificate()
+    return (
+        sa.training.poisson(noise=noise, steps=1000, rate="1/100", neighbours="add_remove")
+        .epsilon("1e-6", gap=5e-2)
+        .certificate()
+    )
 
 
 def test_poisson_sampling(sampled):
@@ -182,7 +187,9 @@ OF_TABLES = {
 @pytest.mark.parametrize("case", OF_TABLES, ids=str)
 def test_tables_have_certificates(case):
     steps, selected, epochs = case
-    found = sa.training.random_allocation(noise=STEP, steps=steps, selected=selected, epochs=epochs)
+    found = sa.training.random_allocation(
+        noise=STEP, steps=steps, selected=selected, epochs=epochs, neighbours="add_remove"
+    )
     data = found.delta("log(13/10)", gap=1e-2).certificate()
     assert judged(data) == "valid"
     truth = max(fraction(x) for x in OF_TABLES[case])
@@ -200,7 +207,11 @@ def test_tables_have_certificates(case):
 
 
 def test_statistics_prove_no_upper_end():
-    data = sa.training.random_allocation(noise=STEP, steps=4, selected=2).delta("log(13/10)", gap=1e-2).certificate()
+    data = (
+        sa.training.random_allocation(noise=STEP, steps=4, selected=2, neighbours="add_remove")
+        .delta("log(13/10)", gap=1e-2)
+        .certificate()
+    )
     assert data["below"]["evidence"]["kind"] == "statistic"
     data["above"]["remove"] = data["above"]["add"] = data["below"]["evidence"]
     assert judged(data) == "invalid"
@@ -230,7 +241,7 @@ def test_replacement_of_tables_has_certificates():
     ids=["Laplace", "logistic", "discrete Gaussian"],
 )
 def test_other_noise_has_certificates(noise):
-    found = sa.training.random_allocation(noise=noise, steps=20).delta("1/5")
+    found = sa.training.random_allocation(noise=noise, steps=20, neighbours="add_remove").delta("1/5")
     data = found.certificate()
     assert judged(data) == "valid"
     assert fraction(data["claim"]["upper"]) < 1.01 * found.upper
@@ -266,6 +277,6 @@ def test_epochs_have_certificates():
 
 
 def test_what_has_none():
-    shuffled = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=1), steps=10)
+    shuffled = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=1), steps=10, neighbours="add_remove")
     with pytest.raises(ArgumentError, match="certificate"):
         shuffled.epsilon("1e-4", effort="quick").certificate()

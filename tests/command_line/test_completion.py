@@ -41,7 +41,7 @@ SHOWN = {
         to_dp_accounting to_dp_event to_opendp tradeoff""",
     ),
     "training": (
-        sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10),
+        sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10, neighbours="add_remove"),
         "composition curve delta directions epochs epsilon neighbours renyi rounds text to_dp_accounting tradeoff",
     ),
     "answer": (sa.epsilon(FAMILY, n=1000, delta="1e-6"), OF_ANSWERS),

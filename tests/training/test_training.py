@@ -1,6 +1,7 @@
 """Random allocation, shuffled batches and Poisson sampling against exact enumeration and independent quadrature."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ from mpmath import mp
 from scipy.stats import norm
 
 import symamp as sa
-from symamp.errors import ArgumentError, FormatError, SupportMismatchError
+from symamp.errors import ArgumentError, CallError, FormatError, SupportMismatchError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.antithetic import damping, transforms
@@ -33,6 +34,21 @@ SYMMETRIC = tuple(
 )
 
 
+ADD_REMOVE = {"neighbours": "add_remove"}
+
+
+def allocation(**given):
+    return sa.training.random_allocation(**(ADD_REMOVE | given))
+
+
+def poisson(**given):
+    return sa.training.poisson(**(ADD_REMOVE | given))
+
+
+def shuffled(**given):
+    return sa.training.shuffled_batches(**(ADD_REMOVE | given))
+
+
 def around(bracket, value):
     low, high = bracket
     return low <= value <= high
@@ -46,7 +62,7 @@ def table(*columns):
 @pytest.mark.parametrize(("example", "without"), [(EXAMPLE, WITHOUT), SKEWED, REVEALING])
 def test_one_of_few_steps_is_what_enumeration_says_in_both_directions(steps, example, without):
     p, q = oracle.allocation(steps, 1, example, without), oracle.allocation(steps, 0, example, without)
-    found = sa.training.random_allocation(noise=table(example, without), steps=steps).delta(EPS)
+    found = allocation(noise=table(example, without), steps=steps).delta(EPS)
     remove, add = oracle.in_both_directions(p, q, 1, LEVEL)
     assert around(found.directions["remove"], remove)
     assert around(found.directions["add"], add)
@@ -58,9 +74,9 @@ def test_one_of_few_steps_is_what_enumeration_says_in_both_directions(steps, exa
 
 def test_the_larger_direction_may_be_either():
     noise = sa.training.GaussianStep(sigma=1)
-    names = {sa.training.random_allocation(noise=noise, steps=100).delta(1).direction}
+    names = {allocation(noise=noise, steps=100).delta(1).direction}
     for example, without in (SKEWED, SKEWED[::-1]):
-        found = sa.training.random_allocation(noise=table(example, without), steps=3).delta(EPS)
+        found = allocation(noise=table(example, without), steps=3).delta(EPS)
         names.add(found.direction)
         assert found.upper == max(high for _, high in found.directions.values())
     assert names == {"remove", "add"}
@@ -69,7 +85,7 @@ def test_the_larger_direction_may_be_either():
 @pytest.mark.parametrize("steps", [2, 3])
 def test_two_epochs_are_composed_in_each_direction_by_itself(steps):
     p, q = oracle.allocation(steps, 1, EXAMPLE, WITHOUT), oracle.allocation(steps, 0, EXAMPLE, WITHOUT)
-    found = sa.training.random_allocation(noise=STEP, steps=steps, epochs=2).delta(EPS)
+    found = allocation(noise=STEP, steps=steps, epochs=2).delta(EPS)
     remove, add = oracle.in_both_directions(p, q, 2, LEVEL)
     assert around(found.directions["remove"], remove)
     assert around(found.directions["add"], add)
@@ -95,7 +111,7 @@ def test_replacement_of_an_example(steps):
     p, q = (oracle.allocation(steps, 1, x, without) for x in (example, other))
     assert oracle.divergence(p, q, LEVEL) == exact
     noise = table(example, without, other)
-    found = sa.training.random_allocation(noise=noise, steps=steps, neighbours="replace").delta(EPS)
+    found = allocation(noise=noise, steps=steps, neighbours="replace").delta(EPS)
     assert around((found.lower, found.upper), exact)
     assert found.gap < 1e-6
 
@@ -109,7 +125,7 @@ def test_two_examples_whose_orders_differ_are_refused():
     p, q = (oracle.allocation(2, 1, columns[i], columns[1]) for i in (0, 2))
     assert oracle.divergence(p, q, LEVEL) < oracle.divergence(q, p, LEVEL)
     with pytest.raises(SupportMismatchError, match="mirror"):
-        sa.training.random_allocation(noise=table(*columns), steps=2, neighbours="replace").delta(EPS)
+        allocation(noise=table(*columns), steps=2, neighbours="replace").delta(EPS)
 
 
 # ------------------------------------------------------------------------------------------------- Normal noise
@@ -145,7 +161,7 @@ def test_normal_noise_to_ten_digits(case):
     sigma, steps = case
     values = (REFERENCE | FURTHER)[case]
     noise = sa.training.GaussianStep(sigma=sigma)
-    found = sa.training.random_allocation(noise=noise, steps=steps).epsilon("1e-6")
+    found = allocation(noise=noise, steps=steps).epsilon("1e-6")
     for (low, high), value in zip((found.directions[x] for x in ("remove", "add")), values, strict=True):
         assert high - low < 1e-9 * high
         assert low == pytest.approx(value, rel=1e-8)
@@ -253,7 +269,7 @@ SLOW_CASES = (("2", "1e-6"), ("1", "1e-6"), ("3/10", "1e-3"))
 def test_two_steps_by_quadrature(sigma, delta, gap):
     """What the larger summand leaves, or the other one, is the price of an option, which is a closed form."""
     noise = sa.training.GaussianStep(sigma=sigma)
-    found = sa.training.random_allocation(noise=noise, steps=2).epsilon(delta)
+    found = allocation(noise=noise, steps=2).epsilon(delta)
     with mp.workdps(40):
         s, unit = mp.mpf(noise.sigma.p) / noise.sigma.q, 1 / mp.mpf(delta)  # quadrature knows absolute errors only
 
@@ -303,7 +319,7 @@ def test_two_steps_by_quadrature(sigma, delta, gap):
     ],
 )
 def test_both_directions_are_sharp_at_the_extremes(sigma, steps, delta):
-    found = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=steps).epsilon(delta)
+    found = allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=steps).epsilon(delta)
     for low, high in found.directions.values():
         assert 0 < low <= high < low * (1 + 1e-8)
     assert found.directions["add"][1] <= found.directions["remove"][0] or steps == 1
@@ -312,7 +328,7 @@ def test_both_directions_are_sharp_at_the_extremes(sigma, steps, delta):
 def test_small_sums_of_a_million_steps_are_what_a_saddle_point_says():
     """The first term of the expansion at the saddle point is off by about 1/t, relatively."""
     t, delta, s = 10**6, "1e-300", mp.mpf("0.5")
-    found = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma="0.5"), steps=t).epsilon(delta)
+    found = allocation(noise=sa.training.GaussianStep(sigma="0.5"), steps=t).epsilon(delta)
     low, high = found.directions["add"]
     assert 0 < low <= high < low * (1 + 1e-12)
     with mp.workdps(30):
@@ -335,7 +351,7 @@ def test_small_sums_of_a_million_steps_are_what_a_saddle_point_says():
 def test_rare_losses_are_those_of_the_largest_message():
     """The test "some message is above c" is a bound from below, and for rare losses hardly a worse one."""
     t, delta = 1000, "1e-100"
-    found = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=t).epsilon(delta)
+    found = allocation(noise=sa.training.GaussianStep(sigma=1), steps=t).epsilon(delta)
     low, high = found.directions["remove"]
     assert low <= high < low * (1 + 1e-9)
     with mp.workdps(130):
@@ -361,7 +377,7 @@ def test_random_questions_by_fourier_transforms(seed):
     delta = f"{10 ** rng.uniform(-7, -1.5):.2e}"
     neighbours = str(rng.choice(["add_remove", "add_remove", "replace"]))
     noise = sa.training.GaussianStep(sigma=sigma)
-    found = sa.training.random_allocation(noise=noise, steps=steps, neighbours=neighbours).epsilon(delta)
+    found = allocation(noise=noise, steps=steps, neighbours=neighbours).epsilon(delta)
     for name, (low, high) in found.directions.items():
         least, most = (divergence(float(sigma), steps, np.exp(x), name) / float(delta) for x in (low, high))
         assert low == 0 or least > 1 - 2e-3
@@ -374,7 +390,7 @@ EPOCHS = {2: (0.23793856328, 0.21813806075), 10: (0.54005051121, 0.52217222480)}
 @pytest.mark.parametrize("epochs", some(EPOCHS, 1))
 def test_epochs(epochs):
     noise = sa.training.GaussianStep(sigma=1)
-    found = sa.training.random_allocation(noise=noise, steps=1000, epochs=epochs).epsilon("1e-6", gap=3e-3)
+    found = allocation(noise=noise, steps=1000, epochs=epochs).epsilon("1e-6", gap=3e-3)
     assert found.gap < 1e-2
     for name, value in zip(("remove", "add"), EPOCHS[epochs], strict=True):
         assert around(found.directions[name], value)
@@ -382,7 +398,7 @@ def test_epochs(epochs):
 
 @pytest.mark.slow
 def test_epochs_of_more_noise():
-    training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=2), steps=1000)
+    training = allocation(noise=sa.training.GaussianStep(sigma=2), steps=1000)
     for epochs, remove, add in (
         (2, 0.08582621981, 0.08545438796),
         (10, 0.20275503748, 0.20234096281),
@@ -396,7 +412,7 @@ def test_epochs_of_more_noise():
 
 @pytest.mark.slow
 def test_a_hundred_epochs_and_small_deltas():
-    training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=1000)
+    training = allocation(noise=sa.training.GaussianStep(sigma=1), steps=1000)
     found = training.rounds(100).epsilon("1e-6", gap=3e-3)
     for name, value in (("remove", 1.84427867029), ("add", 1.82369743475)):
         assert around(found.directions[name], value)
@@ -417,7 +433,7 @@ def test_a_hundred_epochs_and_small_deltas():
 )
 def test_replacement_of_an_example_with_normal_noise(sigma, steps, value):
     noise = sa.training.GaussianStep(sigma=sigma)
-    found = sa.training.random_allocation(noise=noise, steps=steps, neighbours="replace").epsilon("1e-6")
+    found = allocation(noise=noise, steps=steps, neighbours="replace").epsilon("1e-6")
     assert found.lower <= found.upper < (1 + 1e-10) * found.lower
     assert found.upper == pytest.approx(value, rel=1e-10)
 
@@ -441,9 +457,7 @@ def test_two_replaced_steps_by_quadrature(sigma, eps, width):
     place = s * np.log(ratio) + 0.5 / s
     inner = norm.sf(place - 1 / s) - e * norm.sf(place + 1 / s) + first * norm.sf(place)
     value = float((norm.pdf(z) * inner).sum() * (z[1] - z[0])) / 2
-    found = sa.training.random_allocation(
-        noise=sa.training.GaussianStep(sigma=sigma), steps=2, neighbours="replace"
-    ).delta(eps)
+    found = allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=2, neighbours="replace").delta(eps)
     assert 0 < found.lower * (1 - 1e-9) <= value <= found.upper * (1 + 1e-9)
     assert found.lower <= found.upper < (1 + width) * found.lower
 
@@ -470,8 +484,8 @@ def test_waves_lie_between_closed_forms(sigma, steps, eps):
 @pytest.mark.slow
 def test_replacement_at_the_extremes():
     noise = sa.training.GaussianStep(sigma=1)
-    replaced = sa.training.random_allocation(noise=noise, steps=1000, neighbours="replace").epsilon("1e-300")
-    removed = sa.training.random_allocation(noise=noise, steps=1000).epsilon("1e-300")
+    replaced = allocation(noise=noise, steps=1000, neighbours="replace").epsilon("1e-300")
+    removed = allocation(noise=noise, steps=1000).epsilon("1e-300")
     assert removed.lower < replaced.lower <= replaced.upper < 1.05 * replaced.lower
 
 
@@ -496,7 +510,7 @@ def test_the_transform_of_a_difference_of_ratios(sigma):
 def test_several_steps_lie_between_statistics_and_blocks(selected, steps):
     p = oracle.allocation(steps, selected, EXAMPLE, WITHOUT)
     q = oracle.allocation(steps, 0, EXAMPLE, WITHOUT)
-    found = sa.training.random_allocation(noise=STEP, steps=steps, selected=selected).delta(EPS)
+    found = allocation(noise=STEP, steps=steps, selected=selected).delta(EPS)
     for name, value in zip(("remove", "add"), oracle.in_both_directions(p, q, 1, LEVEL), strict=True):
         low, high = found.directions[name]
         assert low <= value <= high < 1.2 * value
@@ -508,7 +522,7 @@ def test_several_steps_replaced():
     p, q = (oracle.allocation(3, 2, x, without) for x in (example, other))
     value = oracle.divergence(p, q, LEVEL)
     noise = table(example, without, other)
-    found = sa.training.random_allocation(noise=noise, steps=3, selected=2, neighbours="replace").delta(EPS)
+    found = allocation(noise=noise, steps=3, selected=2, neighbours="replace").delta(EPS)
     assert found.lower <= value <= found.upper < 1.2 * value
 
 
@@ -517,7 +531,7 @@ def test_several_steps_replaced():
 def test_poisson_sampling(rate, epochs):
     p = oracle.poisson(2, Fraction(rate), *SKEWED)
     q = oracle.poisson(2, Fraction(0), *SKEWED)
-    found = sa.training.poisson(noise=table(*SKEWED), steps=2, rate=rate, epochs=epochs).delta("1/10")
+    found = poisson(noise=table(*SKEWED), steps=2, rate=rate, epochs=epochs).delta("1/10")
     e = Fraction(float(np.exp(0.1)))
     for name, value in zip(("remove", "add"), oracle.in_both_directions(p, q, epochs, e), strict=True):
         low, high = found.directions[name]
@@ -527,10 +541,10 @@ def test_poisson_sampling(rate, epochs):
 
 def test_poisson_sampling_of_normal_noise():
     noise = sa.training.GaussianStep(sigma=1)
-    found = sa.training.poisson(noise=noise, steps=1000, rate="1/100").epsilon("1e-6", gap=3e-3)
+    found = poisson(noise=noise, steps=1000, rate="1/100").epsilon("1e-6", gap=3e-3)
     assert around(found.directions["remove"], 2.12451517)
     assert around(found.directions["add"], 1.58908776)
-    one = sa.training.poisson(noise=noise, steps=1, rate="1/3", neighbours="replace").delta(1)
+    one = poisson(noise=noise, steps=1, rate="1/3", neighbours="replace").delta(1)
     y = np.linspace(-12, 12, 400_001)
     worlds = [(2 * norm.pdf(y) + norm.pdf(y - x)) / 3 for x in (1, -1)]
     value = float(np.maximum(worlds[0] - np.e * worlds[1], 0).sum() * (y[1] - y[0]))
@@ -540,7 +554,7 @@ def test_poisson_sampling_of_normal_noise():
 @pytest.mark.slow
 def test_several_steps_of_normal_noise():
     noise = sa.training.GaussianStep(sigma=1)
-    found = sa.training.random_allocation(noise=noise, steps=100, selected=10).epsilon("1e-4", gap=1e-2)
+    found = allocation(noise=noise, steps=100, selected=10).epsilon("1e-4", gap=1e-2)
     for low, high in found.directions.values():
         assert 0.9 * high < low < high
 
@@ -565,15 +579,15 @@ def test_shuffled_batches_are_a_triple_if_all_others_are_alike(batches):
 
 def test_shuffled_batches_of_normal_noise():
     noise = sa.training.GaussianStep(sigma=1)
-    found = sa.training.shuffled_batches(noise=noise, steps=1000).epsilon("1e-6", effort="quick")
+    found = shuffled(noise=noise, steps=1000).epsilon("1e-6", effort="quick")
     assert 3.7233 < found.lower < 3.7252820
     assert found.upper == pytest.approx(4.8865541, abs=1e-7)
     assert found.conjectured is None
-    replaced = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=2), steps=100, neighbours="replace")
-    half = sa.training.random_allocation(noise=noise, steps=100).epsilon("1e-6")
+    replaced = shuffled(noise=sa.training.GaussianStep(sigma=2), steps=100, neighbours="replace")
+    half = allocation(noise=noise, steps=100).epsilon("1e-6")
     assert replaced.epsilon("1e-6").lower == half.lower
-    poisson = sa.training.poisson(noise=noise, steps=1000, rate="1/1000").epsilon("1e-6", gap=1e-2)
-    assert poisson.upper < found.lower
+    sampled = poisson(noise=noise, steps=1000, rate="1/1000").epsilon("1e-6", gap=1e-2)
+    assert sampled.upper < found.lower
 
 
 def by_the_largest_batch_sum(sigma, batches, eps):
@@ -604,7 +618,7 @@ def test_bounds_of_shuffled_batches_by_their_largest_sum(sigma, batches, eps):
 @pytest.mark.slow
 def test_the_value_of_the_conjectured_pair():
     noise = sa.training.GaussianStep(sigma=1)
-    found = sa.training.shuffled_batches(noise=noise, steps=1000).epsilon("1e-6")
+    found = shuffled(noise=noise, steps=1000).epsilon("1e-6")
     assert found.conjectured.lower <= 3.725282 <= found.conjectured.upper
     assert found.lower <= found.conjectured.upper < found.upper
     assert found.directions["add"][0] <= 0.413861
@@ -613,30 +627,67 @@ def test_the_value_of_the_conjectured_pair():
 # ------------------------------------------------------------------------------------------------- What is refused
 
 
-def test_what_is_refused_says_what_to_ask():
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"steps": 0}, "steps: got 0, expected an integer from 1"),
+        ({"steps": 2.5}, "steps: got 2.5, expected an integer from 1"),
+        ({"steps": True}, "steps: got True, expected an integer from 1"),
+        ({"selected": 0}, "selected: got 0, expected an integer from 1"),
+        ({"selected": 4}, "selected: got 4, expected at most the 3 steps of an epoch"),
+        ({"epochs": 0}, "expected"),
+        ({"neighbours": "zero_out"}, "'add_remove', an example is there or not, or 'replace', it is another one"),
+        ({"noise": 1}, "noise: got 1, expected a step, such as sa.training.GaussianStep"),
+    ],
+    ids=str,
+)
+def test_what_is_refused_says_what_to_ask(wrong, said):
+    with pytest.raises(ArgumentError, match=said):
+        allocation(**({"noise": sa.training.GaussianStep(sigma=1), "steps": 3} | wrong))
+
+
+def test_further_refusals_say_what_to_ask():
     noise = sa.training.GaussianStep(sigma=1)
-    ask = sa.training.random_allocation
-    for wrong in (
-        {"steps": 0},
-        {"steps": 2.5},
-        {"steps": True},
-        {"steps": 3, "selected": 4},
-        {"steps": 3, "epochs": 0},
-    ):
-        with pytest.raises(ArgumentError):
-            ask(noise=noise, **wrong)
-    with pytest.raises(ArgumentError, match="neighbours"):
-        ask(noise=noise, steps=3, neighbours="zero_out")
-    with pytest.raises(ArgumentError, match="sigma"):
-        sa.training.GaussianStep(sigma=0)
-    with pytest.raises(ArgumentError, match="noise"):
-        ask(noise=1, steps=3)
-    with pytest.raises(FormatError):
+    for sigma in (0, -1, "-1e-9"):
+        with pytest.raises(ArgumentError, match="sigma"):
+            sa.training.GaussianStep(sigma=sigma)
+    for ask in (sa.training.random_allocation, sa.training.shuffled_batches, partial(sa.training.poisson, rate=1)):
+        with pytest.raises(CallError, match="missing a required argument: 'neighbours'"):
+            ask(noise=noise, steps=3)
+    with pytest.raises(FormatError, match="probabilities of all messages"):
         sa.training.TableStep([("1/2", "1/2"), ("1/2", "1/3")])
     with pytest.raises(SupportMismatchError, match="third column"):
-        ask(noise=STEP, steps=3, neighbours="replace").delta(1)
+        allocation(noise=STEP, steps=3, neighbours="replace").delta(1)
     with pytest.raises(ArgumentError, match="remove"):
-        ask(noise=noise, steps=3).composition("both")
+        allocation(noise=noise, steps=3).composition("both")
+
+
+def test_answers_say_what_they_cover():
+    """Clipping, steps of their own in every epoch; and of shuffled batches, whose the upper end is."""
+    noise = sa.training.GaussianStep(sigma=1)
+    about = allocation(noise=noise, steps=3).delta(1).covered
+    assert "not covered: batches that are kept for several epochs, gradients that are not clipped" in about
+    assert "from above the Gaussian mechanism" in str(shuffled(noise=noise, steps=3).delta(1, effort="quick"))
+
+
+def test_steps_that_are_kept_are_one_epoch_of_both_messages_together():
+    """Of an example in the same one of two steps in two epochs; for normal noise that is sigma over the root of two."""
+    pairs = [(a, b) for a in range(3) for b in range(3)]
+    columns = [tuple(x[a] * x[b] for a, b in pairs) for x in (EXAMPLE, WITHOUT)]
+    kept = allocation(noise=table(*columns), steps=2).delta(EPS)
+    same = {
+        y: sum(
+            np.prod([(EXAMPLE if i == s else WITHOUT)[m] for i, m in enumerate(y[:2])])
+            * np.prod([(EXAMPLE if i == s else WITHOUT)[m] for i, m in enumerate(y[2:])])
+            for s in range(2)
+        )
+        / 2
+        for y in product(range(3), repeat=4)
+    }
+    without = {y: np.prod([WITHOUT[m] for m in y]) for y in same}
+    for name, value in zip(("remove", "add"), oracle.in_both_directions(same, without, 1, LEVEL), strict=True):
+        assert around(kept.directions[name], value)
+    assert kept.lower > allocation(noise=STEP, steps=2, epochs=2).delta(EPS).upper
 
 
 # ------------------------------------------------------------------------------------- Backwards, exports, command line
@@ -644,19 +695,19 @@ def test_what_is_refused_says_what_to_ask():
 
 def test_sigma_and_epochs_are_bracketed():
     def make(sigma):
-        return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=1000)
+        return allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=1000)
 
     low, high = sa.training.least_sigma(make, eps="0.1", delta="1e-6")
     assert low < high < 1.003 * low
     assert make(high).delta("0.1").upper <= 1e-6 < make(low).delta("0.1").lower
-    few = sa.training.random_allocation(noise=STEP, steps=10)
+    few = allocation(noise=STEP, steps=10)
     least, most = sa.training.most_epochs(few, eps=1, delta="1e-2")
     assert least <= most
     assert few.rounds(least).delta(1).upper <= 0.01 < few.rounds(most + 1).delta(1).lower
 
 
 def test_rounds_of_both_directions_are_not_composed():
-    training = sa.training.random_allocation(noise=STEP, steps=3)
+    training = allocation(noise=STEP, steps=3)
     both = [training.composition(name) for name in training.directions]
     with pytest.raises(ArgumentError, match="each direction by itself"):
         sa.compose(both)
@@ -665,7 +716,7 @@ def test_rounds_of_both_directions_are_not_composed():
 
 def test_trade_off_functions_are_those_of_the_direction():
     p, q = oracle.allocation(3, 1, *SKEWED), oracle.allocation(3, 0, *SKEWED)
-    training = sa.training.random_allocation(noise=table(*SKEWED), steps=3)
+    training = allocation(noise=table(*SKEWED), steps=3)
     for name, (first, second) in (("remove", (p, q)), ("add", (q, p))):
         # The best test of a level is one of likelihood ratios: the largest 1 - D_E - E x.
         ratios = {first[y] / second[y] for y in p}
@@ -676,7 +727,7 @@ def test_trade_off_functions_are_those_of_the_direction():
 
 
 def test_renyi_divergences():
-    one = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=2), steps=3, epochs=2)
+    one = allocation(noise=sa.training.GaussianStep(sigma=2), steps=3, epochs=2)
     sizes = np.random.default_rng(3).standard_normal((400_000, 3)) / 2 - 1 / 8
     mean = np.exp(sizes).mean(axis=1)
     for a in (2, 5):
@@ -687,7 +738,7 @@ def test_renyi_divergences():
     exact = 2 * np.log1p((np.exp(0.25) - 1) / 3)
     assert one.renyi("remove", 2).lower[0] == pytest.approx(exact, rel=1e-12)
     p, q = oracle.allocation(3, 1, *SKEWED), oracle.allocation(3, 0, *SKEWED)
-    finite = sa.training.random_allocation(noise=table(*SKEWED), steps=3)
+    finite = allocation(noise=table(*SKEWED), steps=3)
     for name, (first, second) in (("remove", (p, q)), ("add", (q, p))):
         value = np.log(float(sum(first[y] ** 3 / second[y] ** 2 for y in p))) / 2
         found = finite.renyi(name, 3, gap=1e-2)
@@ -700,17 +751,17 @@ def test_renyi_divergences():
 def test_events_and_distributions_of_dp_accounting():
     events = pytest.importorskip("dp_accounting")
     event = events.SelfComposedDpEvent(events.PoissonSampledDpEvent(0.25, events.GaussianDpEvent(1.0)), 3)
-    found = sa.training.from_dp_event(event)
+    found = sa.training.from_dp_event(event, neighbours="add_remove")
     assert str(found) == "3 steps, each with probability 1/4, GaussianStep(sigma=1)"
     exact = found.delta("1/2")
     delta = found.to_dp_accounting().get_delta_for_epsilon(0.5)
     assert exact.lower <= delta < 1.1 * exact.upper
     with pytest.raises(ArgumentError, match="LaplaceDpEvent"):
-        sa.training.from_dp_event(events.LaplaceDpEvent(1.0))
+        sa.training.from_dp_event(events.LaplaceDpEvent(1.0), neighbours="add_remove")
 
 
 def test_the_command(monkeypatch, capsys, tmp_path):
-    words = ["--sigma", "1", "--steps", "1", "--rate", "1/4", "--eps", "1"]
+    words = ["--sigma", "1", "--steps", "1", "--neighbours", "add_remove", "--rate", "1/4", "--eps", "1"]
     file = tmp_path / "c.json"
     code, out, _ = run(monkeypatch, capsys, "training", "poisson", *words, "--certificate", str(file))
     assert code == 0
@@ -719,13 +770,18 @@ def test_the_command(monkeypatch, capsys, tmp_path):
     code, _, err = run(monkeypatch, capsys, "training", "shuffled", *words)
     assert code == 2
     assert "--rate" in err
-    code, out, _ = run(monkeypatch, capsys, "training", "allocation", "--steps", "1", "--eps", "1", "--delta", "1e-2")
+    words = ["training", "allocation", "--steps", "1", "--neighbours", "add_remove", "--eps", "1"]
+    code, out, _ = run(monkeypatch, capsys, *words, "--delta", "1e-2")
     assert code == 0
     low, high = map(float, out.split("(")[1].split("]")[0].split(","))
     assert low < high < 1.003 * low
     mu = [1 / low, 1 / high]
     deltas = [norm.cdf(-1 / x + x / 2) - np.e * norm.cdf(-1 / x - x / 2) for x in mu]
     assert deltas[1] <= 1e-2 < deltas[0]
-    code, _, err = run(monkeypatch, capsys, "training", "allocation", "--steps", "1", "--eps", "1")
+    code, _, err = run(monkeypatch, capsys, *words)
     assert code == 2
     assert "--sigma" in err
+    code, _, err = run(monkeypatch, capsys, "training", "allocation", "--sigma", "1", "--steps", "1", "--eps", "1")
+    assert code == 2
+    assert "--neighbours" in err
+    assert "replace" in err
