@@ -221,8 +221,7 @@ class StepSums(OfVictims):
             limit = self.limit(n)
             if limit > 0 and float(limit.log()) > log_delta:
                 return inf
-        close = max(min(1e-7, 0.05 * settings.gap), 1e-15)
-        return estimate_root(value, value, MANY, log_delta, settings, self.top, start, close)
+        return estimate_root(value, value, MANY, log_delta, settings, self.top, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return the divergence of the best sum of signs as a lower end; nothing is said of the upper one.

@@ -39,8 +39,6 @@ BITS = 192
 COUNTED, STEPS = "mean over counts", "steps"
 MANY = 10**6
 """Tells the search for a root that there are many users: then it starts from saddle points."""
-_ACCURACY = 0.01
-"""The part of the gap to which a root is sought: what is certified is farther from it, and estimates have noise."""
 _SMALLEST = -1e300
 
 Sides = tuple[Sequence[Group], Callable[[], arb], Callable[[], arb]]
@@ -254,7 +252,6 @@ class GroupSum(OfVictims):
             settings,
             self.top,
             start,
-            _ACCURACY * settings.gap,
         )
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:

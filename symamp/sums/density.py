@@ -64,9 +64,8 @@ _COARSER, _COARSEST = 32.0, 1e-3
 _CELLS, _FEW_CELLS, _FEW_ATOMS, _GAP_OF_SANDWICH = 200, 24, 8, 5e-4
 """Cells of a piece of a sandwich, those for one user, how many atoms alone are summed exactly, and the gap of its sums:
 as close as other evaluations come with few users."""
-_DIVERGENCE_BITS, _ACCURACY, _ROUNDED = 128, 0.1, 0.01
-"""Bits of sums on a lattice; the part of the gap to which a root is sought; how far estimates may be above what
-they cannot exceed, as logarithms."""
+_DIVERGENCE_BITS, _ROUNDED = 128, 0.01
+"""Bits of sums on a lattice; how far estimates may be above what they cannot exceed, as logarithms."""
 
 # ----------------- The plan for a law with a density: found in floats, with nodes that are good for all its frequencies
 
@@ -234,8 +233,6 @@ def estimate_smooth_epsilon(
         settings,
         top,
         start,
-        # Laws that are cut anew at each level, and lattices, leave small jumps that no search should follow.
-        _ACCURACY * settings.gap,
     )
 
 

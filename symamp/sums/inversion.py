@@ -20,19 +20,15 @@ from symamp.sums.kernels.tilted import Power, gaussian_estimate, saddle_tilt
 # that these trade evaluations against how near the place is. Rules of thumb.
 LARGEST_EPS = 300.0
 """What a curve without an end does beyond is not followed: it counts as never reaching delta."""
-_SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY, _LEAST_ACCURACY = 0.02, 0.05, 1e-13, 1e-15
-"""A value may miss log delta by so much of the gap; a bracket is narrowed, relatively, to so much of the tolerance in
-log delta, where functions jump; and eps is found as closely as this where values are exact enough."""
-_STEPS, _FAR_ABOVE = 8, 1.0
-"""Secant steps before the root is bracketed instead, and how far above its aim, in the logarithm, none is promising."""
-_MISS_OF_LAST_STEP, _MISS_WITHOUT_STEP = 1e-2, 1e-3
-"""From so near in the logarithm a step is predicted rather than evaluated, and where eps cannot move it is taken."""
-_MOST_BRACKETED, _ROUGH_ACCURACY, _STEEP_SHARE, _ASTRAY = 12, 1e-3, 1e-2, 5.0
-"""Saddle points: of no use for so few users, solved so closely for a start, but as closely as can be in this last part
-of the range, where the logarithm is steep; better than a start that they see so far from delta, in the logarithm."""
-_JUMP, _JUMP_WIDTH, _MOST_HEIGHT = 5.0, 1e-4, 1e4
-"""A fall by less than the first that stays while its bracket narrows by the second is a jump of the estimates, not the
-curve; heights beyond so many times -log delta are cut off, so that a bracket is divided evenly."""
+_SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY = 0.02, 0.01, 1e-13
+"""A value may miss log delta by so much of the gap; where functions jump a bracket is narrowed to so much of what may
+be missed, relatively, and at most so far."""
+_STEPS, _FAR_ABOVE, _LAST_STEP = 8, 1.0, 1e-2
+"""Secant steps before the root is bracketed instead, how far above its aim, in the logarithm, none is promising, and
+from so near a last step is predicted rather than evaluated."""
+_MOST_BRACKETED, _ROUGH_TOLERANCE, _ASTRAY, _MOST_HEIGHT = 12, 1e-2, 5.0, 1e4
+"""Saddle points: of no use for so few users, solved so closely for a start, better than one that they see so far from
+delta, in the logarithm; heights beyond so many times -log delta are cut off, so that a bracket is divided evenly."""
 _LOG_ZERO = -1e300
 """Stands for the logarithm of zero: brackets need finite ends."""
 
@@ -124,108 +120,46 @@ def estimate_root(
     settings: Settings,
     top: float,
     start: float | None = None,
-    accuracy: float = _ACCURACY,
 ) -> float:
     """Return an estimate of the eps at which a falling curve, given by two estimates of its logarithm, is delta.
 
-    0 if it is below delta at eps = 0; ``top`` is where it reaches 0, inf if nowhere. ``accuracy`` is that of eps, as
-    far as the values allow. Not a bound.
+    0 if it is below delta at eps = 0; ``top`` is where it reaches 0, inf if nowhere. Not a bound.
     """
 
-    value, rough = (_Falling(f, log_delta, top, _SHARE_OF_GAP * settings.gap) for f in (log_value, log_rough))
+    def missed(log_value: Callable[[float], float]) -> Callable[[float], float]:
+        return cache(lambda eps: (max(log_value(eps), _LOG_ZERO) if eps < top else _LOG_ZERO) - log_delta)
+
+    value, rough, tolerance = missed(log_value), missed(log_rough), _SHARE_OF_GAP * settings.gap
     # A normal shape is assumed for the rough value: where there is none it may be far too low.
-    if rough.miss(0.0) < 1.0 and value.miss(0.0) <= 0.0:
+    if rough(0.0) < 1.0 and value(0.0) <= 0.0:
         return 0.0
     if n <= _MOST_BRACKETED or top == inf:
-        return _bracketed(value, accuracy)
-    if start is None or not 0.0 < start < top or abs(rough.miss(start)) > _ASTRAY:
-        start = _bracketed(rough, accuracy=_ROUGH_ACCURACY)
-        if start > (1.0 - _STEEP_SHARE) * top:
-            start = _bracketed(rough)
+        return _bracketed(value, log_delta, top, tolerance)
+    if start is None or not 0.0 < start < top or abs(rough(start)) > _ASTRAY:
+        start = _bracketed(rough, log_delta, top, _ROUGH_TOLERANCE)
         if not 0.0 < start < top:
-            return _bracketed(value)
-    return _polished(value, rough, start, top, settings.gap, accuracy)
+            return _bracketed(value, log_delta, top, tolerance)
+    step = min(1e-4 * start, 0.5 * (top - start))
+    slope = (rough(start - step) - rough(start + step)) / (2.0 * step)
+    return falling_root(value, start, slope, top, tolerance)
 
 
-class _Falling:
-    """The logarithm of a falling curve less log delta; evaluated once for each eps, and known to vanish at its end."""
-
-    def __init__(self, log_value: Callable[[float], float], log_delta: float, top: float, enough: float) -> None:
-        self._log_value, self.log_delta, self._enough = log_value, log_delta, enough
-        self._known: dict[float, float] = {top: _LOG_ZERO}
-        self._narrow = inf, inf
-
-    def miss(self, eps: float) -> float:
-        if eps not in self._known:
-            self._known[eps] = max(self._log_value(eps), _LOG_ZERO) - self.log_delta
-        return self._known[eps]
-
-    def bracket(self) -> tuple[float, float]:
-        """Return the ends between which the sign changes, of what is known."""
-        low = max((eps for eps, value in self._known.items() if value > 0.0), default=0.0)
-        return low, min((eps for eps, value in self._known.items() if value <= 0.0 and eps > low), default=inf)
-
-    def bent(self, eps: float) -> float:
-        """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal; 0 if near.
-
-        0, too, at a jump, which estimates have where they change from one kind of sum to another.
-        """
-        if abs(self.miss(eps)) < self._enough or self._jumps():
-            return 0.0
-        height = max(-self.log_delta - self.miss(eps), 0.0)
-        return sqrt(-self.log_delta) - sqrt(min(height, -_MOST_HEIGHT * self.log_delta))
-
-    def _jumps(self) -> bool:
-        """Return whether the bracket has become much narrower, and what the curve falls in it hardly less."""
-        low, high = self.bracket()
-        width, fall = high - low, self._known.get(low, inf) - self._known.get(high, -inf)
-        if not fall < _JUMP or fall < 0.5 * self._narrow[1]:
-            self._narrow = width, fall
-        return width < _JUMP_WIDTH * self._narrow[0]
-
-
-def _bracketed(curve: _Falling, accuracy: float = _ACCURACY) -> float:
-    miss, (low, high) = curve.miss, curve.bracket()
-    if low == 0.0 and miss(low) <= 0.0:
+def _bracketed(miss: Callable[[float], float], log_delta: float, top: float, tolerance: float) -> float:
+    """Return where the curve is delta, by a bracket from 0 on; 0 or inf if nowhere."""
+    low, high = 0.0, top if top < inf else 1.0
+    if miss(low) <= 0.0:
         return 0.0
-    if high == inf:
-        high = max(1.0, 2.0 * low)
     while miss(high) > 0.0:
         if high > LARGEST_EPS:
             return inf
         low, high = high, 2.0 * high
-    # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
-    return root_between(curve.bent, low, high, xtol=1e-18 * high, rtol=max(accuracy, _LEAST_ACCURACY))
 
+    def bent(eps: float) -> float:
+        """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal; 0 if near."""
+        height = min(max(-log_delta - miss(eps), 0.0), -_MOST_HEIGHT * log_delta)
+        return sqrt(-log_delta) - sqrt(height) if abs(miss(eps)) > tolerance else 0.0
 
-def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float, accuracy: float) -> float:
-    """Secant steps whose first slope comes from the rough curve; falls back to bracketing."""
-    miss, step = curve.miss, min(1e-4 * start, 0.5 * (top - start))
-    slope = (rough.miss(start + step) - rough.miss(start - step)) / (2.0 * step)
-    eps, value = start, miss(start)
-    for _ in range(_STEPS):
-        if abs(value) < _SHARE_OF_GAP * gap:
-            return eps
-        if not slope < 0.0:
-            break
-        following = eps - value / slope
-        if not 0.0 < following < top:
-            break
-        if following == eps:
-            if abs(value) < _MISS_WITHOUT_STEP:
-                return eps
-            break
-        next_value = miss(following)
-        former, slope = slope, (next_value - value) / (following - eps)
-        eps, value = following, next_value
-        # What a further step would leave: the share by which the slope has changed, of what is left now.
-        if (
-            slope < 0.0
-            and abs(value) < _MISS_OF_LAST_STEP
-            and abs(value * (1.0 - former / slope)) < _SHARE_OF_GAP * gap
-        ):
-            return min(max(eps - value / slope, 0.0), top)
-    return _bracketed(curve, accuracy)
+    return root_between(bent, low, high, rtol=_accuracy(tolerance))
 
 
 def falling_root(
@@ -252,20 +186,26 @@ def falling_root(
     for _ in range(_STEPS):
         if abs(value) <= tolerance:
             return x
-        following = x + value / slope
-        if not 0.0 < following < top or following == x:
+        following = x + value / slope if slope > 0.0 else inf
+        if not 0.0 < following < top:
             break
+        if following == x:
+            return x
         there = miss(following)
         if there == inf:  # no more is asked of this bound
             return following
         steeper = (value - there) / (following - x)
-        slope = steeper if isfinite(steeper) and steeper > 0.0 else slope
+        former, slope = slope, steeper if isfinite(steeper) and steeper > 0.0 else slope
         x, value = following, there
+        # What a further step would leave: the share by which the slope has changed, of what is left now.
+        if abs(value) < _LAST_STEP and abs(value * (1.0 - former / slope)) < tolerance and slope == steeper:
+            return min(max(x + value / slope, 0.0), top)
     low = high = x
+    closer, farther = 0.8, 1.25
     while miss(low) < 0.0:
         if low < 1e-300:
             return 0.0
-        low *= 0.8
+        low, closer = closer * low, closer * closer
     if value > 0.0:
         end = known(x)
         if end <= x or (end < top and miss(end) > 0.0):
@@ -274,15 +214,15 @@ def falling_root(
     while miss(high) > 0.0:
         if high >= top or high > furthest:
             return high if isfinite(top) else inf
-        high = min(1.25 * high, top)
+        low, high, farther = high, min(farther * high, top), min(farther * farther, 2.0)
     if low == high:
         return low
+    return root_between(lambda x: miss(x) if abs(miss(x)) > tolerance else 0.0, low, high, rtol=_accuracy(tolerance))
 
-    def coarse(eps: float) -> float:
-        found = miss(eps)
-        return 0.0 if abs(found) <= tolerance else found
 
-    return root_between(coarse, low, high, rtol=max(_ACCURACY, _SHARE_OF_TOLERANCE * tolerance))
+def _accuracy(tolerance: float) -> float:
+    """Return to how much of itself a bracket is narrowed where the function jumps over what it may miss."""
+    return max(_ACCURACY, _SHARE_OF_TOLERANCE * tolerance)
 
 
 def log_of(delta: fmpq) -> float:
