@@ -20,7 +20,7 @@ from symamp.sums.kernels.one_sided import BentLine, BentPlan, Line, Lognormal, P
 from symamp.training.rounds import Allocation, Maximum
 from symamp.verifier import verify
 from tests.oracle import training as oracle
-from tests.oracle.training_by_fft import divergence
+from tests.oracle import training_by_fft
 from tests.sampled import some
 
 WITHOUT, EXAMPLE = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2))
@@ -379,7 +379,9 @@ def test_random_questions_by_fourier_transforms(seed):
     noise = sa.training.GaussianStep(sigma=sigma)
     found = allocation(noise=noise, steps=steps, neighbours=neighbours).epsilon(delta)
     for name, (low, high) in found.directions.items():
-        least, most = (divergence(float(sigma), steps, np.exp(x), name) / float(delta) for x in (low, high))
+        least, most = (
+            training_by_fft.divergence(float(sigma), steps, np.exp(x), name) / float(delta) for x in (low, high)
+        )
         assert low == 0 or least > 1 - 2e-3
         assert most < 1 + 2e-3
 
@@ -506,15 +508,29 @@ def test_the_transform_of_a_difference_of_ratios(sigma):
 # ----------------------------------------------------------------------------- Several steps, Poisson, shuffled batches
 
 
-@pytest.mark.parametrize(("selected", "steps"), some([(2, 3), (2, 2), (2, 4), (3, 4), (3, 3)], 2))
+SEVERAL = {
+    (2, 2): (("29/72", "29/72"), ("29/72", "29/72")),
+    (2, 3): (("43/135", "89/270"), ("773/2160", "151/432")),
+    (2, 4): (("391/1440", "3673/12960"), ("397/1440", "3769/12960")),
+    (3, 4): (("611/1440", "1901/4320"), ("2999/6480", "2963/6480")),
+}
+"""By how many of how many steps: the value in both directions at E = 13/10, and that of blocks, which is a bound."""
+
+
+@pytest.mark.parametrize(("selected", "steps"), some(SEVERAL, 2))
 def test_several_steps_lie_between_statistics_and_blocks(selected, steps):
-    p = oracle.allocation(steps, selected, EXAMPLE, WITHOUT)
-    q = oracle.allocation(steps, 0, EXAMPLE, WITHOUT)
+    values, above = SEVERAL[selected, steps]
+    p, q = (oracle.allocation(steps, k, EXAMPLE, WITHOUT) for k in (selected, 0))
+    assert oracle.in_both_directions(p, q, 1, LEVEL) == tuple(map(Fraction, values))
+    size, longer = divmod(steps, selected)
+    sizes = [size] * (selected - longer) + [size + 1] * longer
+    blocks = [oracle.independent(*(oracle.allocation(t, k, EXAMPLE, WITHOUT) for t in sizes)) for k in (1, 0)]
+    assert oracle.in_both_directions(*blocks, 1, LEVEL) == tuple(map(Fraction, above))
     found = allocation(noise=STEP, steps=steps, selected=selected).delta(EPS)
-    for name, value in zip(("remove", "add"), oracle.in_both_directions(p, q, 1, LEVEL), strict=True):
+    for name, value, most in zip(("remove", "add"), values, above, strict=True):
         low, high = found.directions[name]
-        assert low <= value <= high < 1.2 * value
-        assert low > 0.5 * value
+        assert Fraction(value) / 2 < low <= Fraction(value)
+        assert Fraction(most) <= high < 1.1 * Fraction(most)
 
 
 def test_several_steps_replaced():
@@ -537,6 +553,35 @@ def test_poisson_sampling(rate, epochs):
         low, high = found.directions[name]
         assert low - 1e-15 <= value <= high + 1e-15
         assert high - low < 0.05 * value
+
+
+POISSON = {
+    ("1/2", 10**3): (4.23506830, 0.42224837),
+    ("1/2", 10**4): (1.95322432, 0.18271994),
+    ("7/10", 100): (3.05259040, 0.55354287),
+    ("7/10", 10**3): (0.97834578, 0.23898619),
+    ("7/10", 10**4): (0.15959048, 0.08348805),
+    ("1", 100): (0.95421707, 0.37946087),
+    ("1", 10**3): (0.18551627, 0.13801104),
+    ("1", 10**4): (0.04695657, 0.04345778),
+    ("2", 100): (0.22797480, 0.18060990),
+    ("2", 10**3): (0.06113909, 0.05704571),
+    ("2", 10**4): (0.01722146, 0.01687630),
+    ("4", 100): (0.09631366, 0.08722649),
+    ("4", 10**3): (0.02696764, 0.02618902),
+    ("4", 10**4): (0.00763227, 0.00756767),
+}
+"""Of Poisson sampling at the rate 1/steps, delta = 1e-6."""
+
+
+@pytest.mark.parametrize(("sigma", "steps"), some(POISSON, 1))
+def test_poisson_sampling_of_normal_noise_by_fourier_transforms(sigma, steps):
+    found = poisson(noise=sa.training.GaussianStep(sigma=sigma), steps=steps, rate=f"1/{steps}").epsilon("1e-6")
+    for name, value in zip(("remove", "add"), POISSON[sigma, steps], strict=True):
+        delta = training_by_fft.poisson(float(Fraction(sigma)), 1 / steps, steps, value, name)
+        assert delta == pytest.approx(1e-6, rel=1e-3)
+        low, high = found.directions[name]
+        assert low <= value <= high < 1.01 * low or sigma in ("1/2", "7/10")
 
 
 def test_poisson_sampling_of_normal_noise():
@@ -577,6 +622,58 @@ def test_shuffled_batches_are_a_triple_if_all_others_are_alike(batches):
         assert oracle.divergence(first, second, LEVEL) == identity
 
 
+def test_shuffled_batches_in_fractions():
+    """Others opposite, or without a gradient; the latter, and replacement, are random allocation."""
+    minus, zero, plus = (tuple(Fraction(k, 10) for k in row) for row in ((6, 3, 1), (3, 4, 3), (1, 3, 6)))
+    for other, second, values in (
+        (minus, zero, ("1131/10000", "729/5000")),
+        (minus, minus, ("3237/10000", "3159/10000")),
+        (zero, zero, ("153/2500", "441/5000")),
+        (zero, minus, ("28/125", "28/125")),
+    ):
+        worlds = [oracle.shuffled(3, x, [other] * 2) for x in (plus, second)]
+        assert oracle.in_both_directions(*worlds, 1, LEVEL) == tuple(map(Fraction, values))
+        if second == other:
+            found = allocation(noise=table(plus, other), steps=3).delta(EPS)
+        elif other == zero:
+            found = allocation(noise=table(plus, zero, minus), steps=3, neighbours="replace").delta(EPS)
+        else:
+            continue
+        for bracket, value in zip(found.directions.values(), values, strict=False):
+            assert around(bracket, Fraction(value))
+
+
+PAIRS = {
+    ("1", 100): {"remove": 4.682587, "add": 0.9702097},
+    ("1", 10**3): {"remove": 3.725282, "add": 0.4138610},
+    ("2", 10**3): {"remove": 0.127237, "add": 0.0888967},
+    ("2", 100): {"remove": 0.718439},
+    ("2", 10**4): {"remove": 0.029093},
+    ("4", 100): {"remove": 0.108590},
+    ("4", 10**3): {"remove": 0.030584},
+    ("1/2", 10**3): {"add": 2.6470567},
+    ("1/2", 10**4): {"add": 1.6298907},
+    ("7/10", 100): {"add": 2.0361287},
+    ("7/10", 10**3): {"add": 1.0635618},
+    ("7/10", 10**4): {"add": 0.5260823},
+    ("1", 10**4): {"remove": 1.895893, "add": 0.1624430},
+}
+"""Of shuffled batches whose other gradients are opposite, delta = 1e-6."""
+
+
+@pytest.mark.parametrize(("sigma", "steps"), some(PAIRS, 1))
+def test_the_pair_of_shuffled_batches_by_fourier_transforms(sigma, steps):
+    for name, value in PAIRS[sigma, steps].items():
+        shuffled_name = {"remove": "shuffled", "add": "shuffled, add"}[name]
+        delta = training_by_fft.divergence(float(Fraction(sigma)), steps, np.exp(value), shuffled_name)
+        assert delta == pytest.approx(1e-6, rel=2e-2)
+        round_ = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (2, 1, 0), name)
+        low, high = round_.enclose(Level.of_float(value), -40.0)
+        assert low.above <= 1.001e-6
+        assert high.below >= 0.999e-6
+        assert high.below <= 1.5 * low.above
+
+
 def test_shuffled_batches_of_normal_noise():
     noise = sa.training.GaussianStep(sigma=1)
     found = shuffled(noise=noise, steps=1000).epsilon("1e-6", effort="quick")
@@ -603,7 +700,18 @@ def by_the_largest_batch_sum(sigma, batches, eps):
 
 @pytest.mark.parametrize(
     ("sigma", "batches", "eps"),
-    [("1/2", 1000, 10.9969147), ("7/10", 10_000, 6.8796127), ("1", 100, 4.6809111), ("2", 100, 0.7152399)],
+    [
+        ("1/2", 1000, 10.9969147),
+        ("1/2", 10_000, 10.9947880),
+        ("7/10", 100, 7.3661132),
+        ("7/10", 1000, 7.3090102),
+        ("7/10", 10_000, 6.8796127),
+        ("1", 100, 4.6809111),
+        ("1", 1000, 3.7238905),
+        ("1", 10_000, 1.8956983),
+        ("2", 100, 0.7152399),
+        ("2", 1000, 0.1103743),
+    ],
 )
 def test_bounds_of_shuffled_batches_by_their_largest_sum(sigma, batches, eps):
     """The lower bounds of Chua et al. (2024), from the closed form; the cells of the statistic see a little more."""
