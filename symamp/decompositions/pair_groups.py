@@ -14,13 +14,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import sympy as sp
-from flint import fmpq
 
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, ordered
-from symamp.numbers.linear_programme import Solution, feasible
-from symamp.numbers.rationals import fmpq_of
 
 _ONE, _ZERO = sp.Integer(1), sp.Integer(0)
 SMALL, NEAR = sp.Rational(1, 4), sp.Rational(9, 10)
@@ -172,12 +169,6 @@ def _segments(patterns: Patterns, low: sp.Expr, high: sp.Expr, found: Sequence[P
     return tuple((found.index(v), found.index(w)) for v, w in zip(*ends, strict=True))
 
 
-def antipodal(p: sp.Expr) -> tuple[Pattern, ...]:
-    """Return the patterns that stand for all where an involution of the messages maps each set to its complement."""
-    rest = sp.Rational(1, 2) - p
-    return Pattern(p, p, _ZERO, rest, rest), Pattern(p, _ZERO, p, rest, rest)
-
-
 def free_sets(c: sp.Expr) -> Patterns:
     """Return the patterns that stand for all sets of share c: the extreme ones among all that there could be."""
     least = c if is_less(c, sp.Rational(1, 2)) else 1 - c
@@ -241,31 +232,6 @@ def sketch(base: Sequence[Pattern]) -> Patterns:
         return tuple(Pattern(*(normal(share * x + y) for x, y in zip(v, collided, strict=True))) for v in base)
 
     return patterns
-
-
-def lies_below(pattern: Pattern, others: Sequence[Pattern]) -> Solution:
-    """Return weights by which a pattern, moved outward, is a mixture of others; else a proof that it is not.
-
-    The last two numbers say how far it is moved, by (F, h) += (1, 1) and by (b, F) -= (1, 1). Patterns of rationals.
-
-    Guarantee
-    ---------
-    With a solution, at every ratio t > 1 and level 1 <= E < t the law of the pattern is below the mixture with these
-    weights of the laws of the others in convex order, with the same positive part. Proof: docs/proofs/other_inputs.md.
-    """
-    columns = [[fmpq(1), *map(fmpq_of, v)] for v in others]
-    columns += [[fmpq(x) for x in move] for move in ((0, 0, 0, 0, -1, -1), (0, 0, 0, 1, 1, 0))]
-    return feasible(columns, [fmpq(1), *map(fmpq_of, pattern)])
-
-
-def extreme(patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
-    """Return some of the patterns such that all others lie below their mixtures; all must be rational."""
-    kept = list(dict.fromkeys(patterns))
-    for v in tuple(kept):
-        others = [x for x in kept if x != v]
-        if others and lies_below(v, others).x is not None:
-            kept = others
-    return tuple(kept)
 
 
 _CUT = sp.Rational(3, 4)

@@ -12,16 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy as sp
+from flint import fmpq
 from scipy import optimize, special
 from scipy.special import gammaln
 
 import symamp as sa
 from symamp.decompositions.listed_laws import compare_laws
-from symamp.decompositions.pair_groups import NEAR, SMALL, PairGroup, Pattern, by_excess, free_sets, lies_below
+from symamp.decompositions.pair_groups import NEAR, SMALL, PairGroup, Pattern, by_excess, free_sets
 from symamp.decompositions.randomizer import groups_of
 from symamp.decompositions.to_law import law_of
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Level
+from symamp.numbers.linear_programme import feasible
 from symamp.numbers.rationals import fmpq_of
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.families import sampled_coordinate
@@ -222,6 +224,13 @@ def patterns_of_polytope(p, bounds):
             known[free] = (p - sum(s * x for s, x in zip(signs, known, strict=True))) * signs[free]
             if bounds[free][0] <= known[free] <= bounds[free][1]:
                 yield Pattern(p, *known)
+
+
+def lies_below(pattern, others):
+    """Weights that make a pattern, moved by (F, h) += (1, 1), (b, F) -= (1, 1), a mixture of others; else a proof."""
+    columns = [[fmpq(1), *map(fmpq_of, map(sp.sympify, v))] for v in others]
+    columns += [[fmpq(x) for x in move] for move in ((0, 0, 0, 0, -1, -1), (0, 0, 0, 1, 1, 0))]
+    return feasible(columns, [fmpq(1), *map(fmpq_of, map(sp.sympify, pattern))])
 
 
 SHARES = [sp.Rational(k, 24) for k in range(1, 24)]

@@ -18,10 +18,8 @@ from symamp.decompositions.pair_groups import (
     SMALL,
     PairGroup,
     Pattern,
-    antipodal,
     blanket_of,
     by_excess,
-    groups_by_share,
     listed_group,
     of_patterns,
 )
@@ -173,11 +171,6 @@ class DuchiVector(DisjointCover):
     def coverage(self) -> sp.Expr:
         """There are no ties in odd dimension."""
         return sp.Rational(1, 2)
-
-    def pair_groups(self) -> tuple[PairGroup, ...]:
-        """All signs turned, a corner on the side of v is on the other side."""
-        half = sp.Rational(1, 2)
-        return groups_by_share(self.ratio(), half, half, antipodal)
 
     def message_bits(self) -> sp.Expr:
         return 2 * self["m"] + 1

@@ -12,7 +12,6 @@ from symamp.decompositions.pair_groups import (
     PairGroup,
     Pattern,
     by_excess,
-    extreme,
     free_sets_groups,
     of_patterns,
 )
@@ -87,8 +86,6 @@ _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
 
 _MOST_LISTED = 12
 """Up to so many items all types of third inputs are listed."""
-_MOST_TYPES = 40
-"""Up to so many types of third inputs, where sets overlap, those that stand for the others are found."""
 
 
 def _missed(d: int, k: int, items: int) -> sp.Rational:
@@ -157,17 +154,16 @@ class SubsetExponential(ExchangeableSets):
         return pair
 
     def pair_groups(self) -> tuple[PairGroup, ...]:
-        """One group for each number of common items: all types of third inputs where sets are disjoint."""
+        """One group for each number of common items: all third inputs where sets are disjoint, else a bound."""
         s, d, k, t = int(self["s"]), int(self["d"]), int(self["k"]), self.levels()[0]
         c = 1 - _missed(d, k, s)
         if s > _MOST_LISTED:
             return free_sets_groups(t, c)
         patterns = [_patterns(s, d, k, common) for common in range(s)]
-        groups = [of_patterns(t, c, extreme(list(patterns[0])), names=patterns[0])]
+        groups = [of_patterns(t, c, list(patterns[0]), names=patterns[0])]
         for common, found in enumerate(patterns[1:], 1):
-            listed = extreme(list(found)) if len(found) <= _MOST_TYPES else None
-            excess = by_excess(c, max(v.h - v.F for v in found))(next(iter(found)).p)
-            groups.append(of_patterns(t, c, listed or excess, (f"a set with {common} items", "of the other one")))
+            listed = by_excess(c, max(v.h - v.F for v in found))(next(iter(found)).p)
+            groups.append(of_patterns(t, c, listed, (f"a set with {common} items", "of the other one")))
         return tuple(groups)
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
