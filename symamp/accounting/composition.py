@@ -52,7 +52,55 @@ _LARGEST_EPS = 700.0
 """Beyond it levels are long fractions."""
 
 
-class Accounted(PublicNames):
+class Exported(PublicNames):
+    """A base class for rounds of any kind, or training: upper bounds on their curve in other forms."""
+
+    def _exported(self, delta: Real) -> tuple[str, CurvePoints]:
+        """Return what they are, in words, and bounds above both orders, down to about delta."""
+        raise NotImplementedError
+
+    @undisturbed()
+    def to_callable(self, *, delta: Real = EXPORT_DELTA) -> Callable[[float], float]:
+        """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
+
+        ``delta`` says how far down the values go; below, the function is constant. The curve is convex, so its chords
+        lie above it: at the ``upper`` of an answer for eps the function is as a rule up to some per cent above the
+        delta asked for, and the least eps that it allows up to some tenths of a per cent above ``upper``. ``to_opendp``
+        and ``to_dict`` hand on the same chords.
+
+        Guarantee
+        ---------
+        All rounds together are (eps, delta)-private for adaptive queries, for delta the value at any eps >= 0.
+        Proof: docs/proofs/composition.md, section 2.
+
+        >>> import symamp as sa
+        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
+        >>> 0.99e-8 < month.to_callable(delta="1e-9")(0.7671) < 1.1e-8
+        True
+        """
+        return profile_callable(curve_above(self._exported(delta)[1]))
+
+    def to_opendp(self, *, delta: Real = EXPORT_DELTA) -> Any:
+        """Return all rounds as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
+        return opendp_profile(self.to_callable(delta=delta))
+
+    @undisturbed()
+    def to_dict(self, *, delta: Real = EXPORT_DELTA) -> dict[str, Any]:
+        """Return upper bounds of all rounds together at some levels as JSON-ready data, exact fractions throughout.
+
+        ``GivenProfile.from_dict`` reads it as one round.
+
+        >>> import symamp as sa
+        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
+        >>> again = sa.GivenProfile.from_dict(profile.to_dict())
+        >>> abs(again.rounds(100).epsilon("1e-8").upper / 0.030937 - 1) < 1e-3
+        True
+        """
+        text, curve = self._exported(delta)
+        return to_document(text, [p for p in curve.points if p.level >= 1])
+
+
+class Accounted(Exported):
     """A base class for rounds of any kind: what their curves say of all of them together, and exports."""
 
     @property
@@ -114,6 +162,7 @@ class Accounted(PublicNames):
         >>> 0.059 < risk.advantage.lower < risk.advantage.upper < 0.061
         True
         """
+        _of_both_orders(self._all)
         found = self.tradeoff(gap=gap, effort=effort)
         return risk_of(str(self._all), found.above, found.below, prior, rates)
 
@@ -136,51 +185,18 @@ class Accounted(PublicNames):
         """Return all rounds as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
         return event_classes()[0](_of_both_orders(self._all))
 
-    @undisturbed()
-    def to_callable(self, *, delta: Real = EXPORT_DELTA) -> Callable[[float], float]:
-        """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
+    def _exported(self, delta: Real) -> tuple[str, CurvePoints]:
+        rounds = _of_both_orders(self._all)
+        text = rounds.rounds[0][0].text if rounds.count == 1 else str(rounds)
+        return text, points_above(rounds, delta)
 
-        ``delta`` says how far down the values go; below, the function is constant. The curve is convex, so its chords
-        lie above it: at the ``upper`` of an answer for eps the function is as a rule up to some per cent above the
-        delta asked for, and the least eps that it allows up to some tenths of a per cent above ``upper``. ``to_opendp``
-        and ``to_dict`` hand on the same chords.
 
-        Guarantee
-        ---------
-        All rounds together are (eps, delta)-private for adaptive queries, for delta the value at any eps >= 0.
-        Proof: docs/proofs/composition.md, section 2.
-
-        >>> import symamp as sa
-        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
-        >>> 0.99e-8 < month.to_callable(delta="1e-9")(0.7671) < 1.1e-8
-        True
-        """
-        return profile_callable(curve_above(self._exported(delta)))
-
-    def to_opendp(self, *, delta: Real = EXPORT_DELTA) -> Any:
-        """Return all rounds as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
-        return opendp_profile(self.to_callable(delta=delta))
-
-    @undisturbed()
-    def to_dict(self, *, delta: Real = EXPORT_DELTA) -> dict[str, Any]:
-        """Return upper bounds of all rounds together at some levels as JSON-ready data, exact fractions throughout.
-
-        ``GivenProfile.from_dict`` reads it as one round.
-
-        >>> import symamp as sa
-        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
-        >>> again = sa.GivenProfile.from_dict(profile.to_dict())
-        >>> abs(again.rounds(100).epsilon("1e-8").upper / 0.030937 - 1) < 1e-3
-        True
-        """
-        text = self._all.rounds[0][0].text if self._all.count == 1 else str(self._all)
-        return to_document(text, [p for p in self._exported(delta).points if p.level >= 1])
-
-    def _exported(self, delta: Real) -> CurvePoints:
-        log_delta, rounds = log_of(failure_probability(delta)), _of_both_orders(self._all)
-        if rounds.count == 1:
-            return rounds.pairs(True, 0.0, log_delta, None, even=True).curves[0].points
-        return composed_above(rounds, log_delta)
+def points_above(rounds: RoundPairs, delta: Real) -> CurvePoints:
+    """Return bounds on the divergence of all rounds together, down to about delta: at E >= 1 those of their order."""
+    log_delta = log_of(failure_probability(delta))
+    if rounds.count == 1:
+        return rounds.pairs(True, 0.0, log_delta, None, even=True).curves[0].points
+    return composed_above(rounds, log_delta)
 
 
 @dataclass(frozen=True)
@@ -416,8 +432,8 @@ def _widths(gap: object) -> tuple[float | None, float]:
 
 def _of_both_orders(rounds: RoundPairs) -> RoundPairs:
     if any(isinstance(found, DirectedRound) for found, _ in rounds.rounds):
-        told = Problem("these rounds have one direction, and the export needs both")
-        raise ArgumentError("rounds", told, "export the training: training.to_dp_accounting()")
+        told = Problem("these rounds have one direction, and both are needed")
+        raise ArgumentError("rounds", told, "ask the training itself, such as training.risk() or training.to_dict()")
     return rounds
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import sympy as sp
@@ -58,6 +58,25 @@ class Risk(ManyEnds):
     columns = ("what", "false positive rate", "lower", "upper")
     _digits = 5
 
+    @staticmethod
+    def largest(found: Sequence[Risk]) -> Risk:
+        """Return the risk where an attacker may choose among several orders of the two worlds."""
+
+        def worst(ends: Iterable[Interval]) -> Interval:
+            known = list(ends)
+            return Interval(max(x.lower for x in known), max(x.upper for x in known))
+
+        def rates(each: Iterable[tuple[tuple[str, Interval], ...]]) -> tuple[tuple[str, Interval], ...]:
+            return tuple((found[0][0], worst(ends for _, ends in found)) for found in zip(*each, strict=True))
+
+        return replace(
+            found[0],
+            advantage=worst(r.advantage for r in found),
+            success=worst(r.success for r in found),
+            true_positive=rates(r.true_positive for r in found),
+            posterior=rates(r.posterior for r in found),
+        )
+
     def rows(self) -> list[tuple[object, ...]]:
         """Return (what, false positive rate, lower, upper) for each range."""
         alone = [("advantage", None, self.advantage), ("best guess is right", None, self.success)]
@@ -96,7 +115,7 @@ def risk_of(text: str, above: Sequence[Vertex], below: Sequence[Vertex], prior: 
     share = _probability(prior, "prior")
     levels = [(_written(rate), _probability(rate, "rates")) for rate in listed(rates, "rates")]
     odds = (1 - share) / share
-    guesses = [(1 - share) + share * _value(curve, odds) for curve in (below, above)]
+    guesses = [(1 - share) + share * value_at(curve, odds) for curve in (below, above)]
     least = max(share, 1 - share)
     positive = [(name, x, [1 - max(1 - d - e * x for e, d in curve) for curve in (below, above)]) for name, x in levels]
     rising = [(name, x, [min(max(y, x), _ONE) for y in ends]) for name, x, ends in positive]
@@ -104,7 +123,7 @@ def risk_of(text: str, above: Sequence[Vertex], below: Sequence[Vertex], prior: 
     return Risk(
         text,
         _written(prior),
-        _range(text, [_value(curve, _ONE) for curve in (below, above)]),
+        _range(text, [value_at(curve, _ONE) for curve in (below, above)]),
         _range(text, [min(max(g, least), _ONE) for g in guesses]),
         tuple((name, _range(text, ends)) for name, _, ends in rising),
         tuple((name, _range(text, ends)) for name, ends in right),
@@ -135,7 +154,8 @@ def curves_of_bracket(
     return high, low
 
 
-def _value(curve: Sequence[Vertex], at: fmpq) -> fmpq:
+def value_at(curve: Sequence[Vertex], at: fmpq) -> fmpq:
+    """Return the value of a piecewise linear function that is constant after its last vertex."""
     for (e0, d0), (e1, d1) in pairwise(curve):
         if e0 <= at <= e1:
             return d0 + (d1 - d0) * (at - e0) / (e1 - e0)

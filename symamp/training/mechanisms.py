@@ -9,9 +9,10 @@ from numbers import Integral
 from typing import Any
 
 import sympy as sp
-from flint import arb
+from flint import arb, fmpq
 
-from symamp.accounting.composition import Composition
+from symamp.accounting.composition import Composition, Exported, points_above
+from symamp.accounting.curves import CurvePoint, CurvePoints
 from symamp.accounting.exports import directed_loss_distribution
 from symamp.accounting.pairs import round_count
 from symamp.accounting.renyi import RenyiCurve
@@ -20,13 +21,13 @@ from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
 from symamp.numbers.dyadic import Dyadic, float_above, float_below
-from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.reading import Count, Real, exact_number, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
-from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
+from symamp.questions.risk import RATES, Risk, risk_of, value_at
 from symamp.settings.rounds import Rounds
 from symamp.sums.inversion import log_of
 from symamp.sums.kernels.one_sided import Lognormal, log_moment, log_negative_moment
@@ -98,7 +99,7 @@ def _times(rounds: CountedRounds, epochs: int) -> Composition:
 
 
 @dataclass(frozen=True)
-class Training(PublicNames):
+class Training(Exported):
     """Training for some epochs, in which each example is in steps that are drawn at random.
 
     ``epsilon`` and ``delta`` are the larger of both directions, each composed by itself; ``Answer.directions`` has
@@ -182,13 +183,23 @@ class Training(PublicNames):
 
         Raises ArgumentError for another name than those in ``directions``: the two are not composed together.
         """
+        return _times(self._part(direction).above, self.epochs)
+
+    def _part(self, direction: str) -> Direction:
         for d in self.parts:
             if d.name == direction:
-                return _times(d.above, self.epochs)
+                return d
         raise ArgumentError("direction", direction, " or ".join(repr(d.name) for d in self.parts))
 
-    def tradeoff(self, direction: str, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
-        """Return the trade-off function of one direction, bracketed; its upper side is that of the rounds above.
+    def tradeoff(
+        self,
+        direction: str,
+        level: object | Sequence[object] = (),
+        *,
+        gap: float | None = None,
+        effort: str = "default",
+    ) -> TradeOff:
+        """Return the trade-off function of one direction, bracketed.
 
         >>> import symamp as sa
         >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
@@ -197,7 +208,48 @@ class Training(PublicNames):
         >>> 0.859 < f.lower[0] <= f.upper[0] < 0.862
         True
         """
-        return self.composition(direction).tradeoff(level, gap=gap)
+        above, *others = (
+            _times(rounds, self.epochs).tradeoff(level, gap=gap, effort=effort)
+            for rounds in (self._part(direction).above, *(self._part(direction).below or ()))
+        )
+        # Of bounds from below that is taken which says most of the total variation.
+        below = max((f.below for f in others), key=lambda curve: value_at(curve, fmpq(1)), default=above.below)
+        return replace(above, below=below)
+
+    @undisturbed()
+    def risk(
+        self,
+        *,
+        prior: Real = "1/2",
+        rates: Iterable[object] = RATES,
+        gap: float | None = None,
+        effort: str = "default",
+    ) -> Risk:
+        """Return what an attacker gains from all outputs of training: certified ranges, of both directions the larger.
+
+        ``prior`` is the probability, before, of the world that is accused, ``rates`` are false positive rates; ``gap``
+        and ``effort`` are those of ``tradeoff``.
+
+        Guarantee
+        ---------
+        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
+        Proof: docs/proofs/risk.md, with docs/proofs/random_allocation.md.
+
+        >>> import symamp as sa
+        >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
+        >>> training = sa.training.random_allocation(noise=step, steps=10, neighbours="add_remove")
+        >>> 0.08 < training.risk(gap=1e-2).advantage.upper < 0.09
+        True
+        """
+        found = [self.tradeoff(name, gap=gap, effort=effort) for name in self.directions]
+        return Risk.largest([risk_of(str(self), f.above, f.below, prior, rates) for f in found])
+
+    def _exported(self, delta: Real) -> tuple[str, CurvePoints]:
+        known = [points_above(_times(d.above, self.epochs).known, delta).known() for d in self.parts]
+        curves: list[list[Vertex]] = [[(e, high) for e, _, high in points if e == 0 or e >= 1] for points in known]
+        levels = sorted({e for curve in curves for e, _ in curve if e >= 1})
+        both = (CurvePoint(e, fmpq(0), max(value_at(curve, e) for curve in curves)) for e in levels)
+        return str(self), CurvePoints.symmetric(tuple(both))
 
     @undisturbed()
     def renyi(self, direction: str, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:

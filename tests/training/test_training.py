@@ -822,16 +822,47 @@ def test_rounds_of_both_directions_are_not_composed():
     assert sa.compose([both[0], both[0]]).count == 2
 
 
-def test_trade_off_functions_are_those_of_the_direction():
-    p, q = oracle.allocation(3, 1, *SKEWED), oracle.allocation(3, 0, *SKEWED)
-    training = allocation(noise=table(*SKEWED), steps=3)
+def best_test(first, second, rate):
+    """The best test of a rate is one of likelihood ratios: the least D_E + E x."""
+    ratios = {first[y] / second[y] for y in first}
+    return min(oracle.divergence(first, second, e) + e * rate for e in ratios)
+
+
+@pytest.mark.parametrize("selected", [1, 2])
+def test_trade_off_functions_are_those_of_the_direction(selected):
+    p, q = oracle.allocation(3, selected, *SKEWED), oracle.allocation(3, 0, *SKEWED)
+    training = allocation(noise=table(*SKEWED), steps=3, selected=selected)
     for name, (first, second) in (("remove", (p, q)), ("add", (q, p))):
-        # The best test of a level is one of likelihood ratios: the largest 1 - D_E - E x.
-        ratios = {first[y] / second[y] for y in p}
-        x = Fraction(1, 10)
-        best = max(1 - oracle.divergence(first, second, e) - e * x for e in ratios)
+        best = 1 - best_test(first, second, Fraction(1, 10))
         low, high = training.tradeoff(name, "1/10", gap=1e-2).at("1/10")
-        assert low <= best <= high < best + Fraction(1, 50)
+        assert low <= best <= high < best + Fraction(selected, 10)
+
+
+@pytest.mark.parametrize("selected", [1, 2])
+def test_risk_is_that_of_the_worse_direction(selected):
+    p, q = oracle.allocation(3, selected, *SKEWED), oracle.allocation(3, 0, *SKEWED)
+    training = allocation(noise=table(*SKEWED), steps=3, selected=selected)
+    risk = training.risk(gap=1e-2, rates=["1/10"])
+    reached = [best_test(*worlds, Fraction(1, 10)) for worlds in ((p, q), (q, p))]
+    assert reached[0] != reached[1]
+    for found, value in ((risk.true_positive[0][1], max(reached)), (risk.advantage, oracle.divergence(p, q, 1))):
+        assert found.lower <= value <= found.upper < 1.4 * found.lower
+    with pytest.raises(ArgumentError, match=r"training\.risk"):
+        training.composition("remove").risk()
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_exports_bound_both_directions(epochs):
+    p, q = oracle.allocation(2, 1, *SKEWED), oracle.allocation(2, 0, *SKEWED)
+    training = allocation(noise=table(*SKEWED), steps=2, epochs=epochs)
+    found, given = training.to_callable(), sa.GivenProfile.from_dict(training.to_dict())
+    larger = set()
+    for e in map(Fraction, ("1", "1.1", "1.3", "1.6", "2")):
+        values = oracle.in_both_directions(p, q, epochs, e)
+        larger.add(values.index(max(values)))
+        assert max(values) - Fraction(1, 10**12) <= found(float(np.log(float(e)))) < 1.1 * max(values) + 1e-12
+        assert given.delta(f"log({e})").upper >= max(values)
+    assert epochs > 1 or larger == {0, 1}
 
 
 def test_renyi_divergences():
