@@ -67,7 +67,8 @@ from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.density_mechanism import DensityMechanism
-from symamp.settings.participation import Participation, participation
+from symamp.settings.participation import Participation
+from symamp.settings.saying import participation
 from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
 __version__: str

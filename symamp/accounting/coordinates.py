@@ -254,7 +254,7 @@ def is_by_coordinates(view: object, participation: Participation | None, about_m
         told = Problem("method, neighbours, victim, digits and sampled_from are about whole messages")
         raise ArgumentError("view", told, f"leave them out, or take view={MESSAGES!r}, which holds for sums, too")
     taking = None if participation is None else checked_participation(participation)
-    if taking is not None and not (taking.only_counts and taking.default is None and taking.batches != DRAWN):
+    if taking is not None and not (taking.only_counts and not taking.runs and taking.batches != DRAWN):
         told = Problem("chance shows in all coordinates at once, so that they are not independent")
         remedy = f"say how many users count, by colluders or batches, or take view={MESSAGES!r}, which holds for sums"
         raise SupportMismatchError("participation", told, remedy)

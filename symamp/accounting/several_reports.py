@@ -35,7 +35,7 @@ from symamp.questions.bracket import Interval
 from symamp.questions.curve import HasCurve
 from symamp.questions.profile import Profile
 from symamp.randomizers.combined import joint
-from symamp.settings.participation import Participation, checked_participation
+from symamp.settings.participation import Participation, checked_participation, lost_reports
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import COVERED, Rounds
 from symamp.sums.divergence import Settings
@@ -372,7 +372,7 @@ class SeveralReports(RoundProfile, HasCurve):
         log_delta = asked.log_delta if is_epsilon else log_of_ball(most.ball) if most.mantissa > 0 else 0.0
         # What the second data set lacks counts e^eps times.
         log_least = log_delta - (min(most.above, _LARGEST) if is_epsilon else float(sp.N(asked.given, 17)))
-        lost = sp.S.Zero if self.lost is None else self.lost.dropout
+        lost = sp.S.Zero if self.lost is None else 1 - self.lost.present
         made = (steps_of(_rows(worst, lost), only_two=few, may_be_lost=lost != 0) for few in (False, True))
         tried = [SumOfSteps(*x, self.reports, (self.n - 1) * self.reports, log_least) for x in made if x is not None]
         found = next((x for x in tried if x.is_feasible), None)
@@ -461,12 +461,12 @@ def several_reports(
     if participation is None:
         return SeveralReports(mechanism, count, times, seen, kept, together)
     who = checked_participation(participation)
-    if not replace(who, dropout=sp.S.Zero).only_counts or who.default is not None:
+    if not replace(who, present=sp.S.One).only_counts or who.runs:
         once = Problem("what happens to a user once, in all reports, makes these dependent")
         raise ArgumentError("participation", once, "say dropout, of each report by itself, and how many users collude")
     if kept:
         raise ArgumentError("participation", Problem("who is there is said by attending"), "give attending=...")
-    lost = Participation(dropout=who.dropout) if who.dropout else None
+    lost = lost_reports(1 - who.present) if who.present != 1 else None
     return SeveralReports(mechanism, who.users(count), times, seen, lost=lost)
 
 

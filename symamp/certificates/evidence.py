@@ -152,7 +152,7 @@ def participation(given: Participation, n: int) -> Data:
     """Return who takes part as data."""
     numbers = [] if given.has_one_number else given.numbers(n)
     return {
-        "honest": str(1 - given.colluding),
+        "honest": str(given.honest),
         "present": str(given.present),
         "leaks": str(given.leaks),
         "poisson": given.is_poisson,

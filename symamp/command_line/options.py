@@ -25,7 +25,8 @@ from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
 from symamp.settings.participation import Participation
-from symamp.settings.participation import participation as made_participation
+from symamp.settings.saying import WORDS
+from symamp.settings.saying import participation as made_participation
 
 # ------------------------------------------------------------------------ What the words of a command mean, and numbers
 
@@ -59,8 +60,6 @@ def read_neighbours(word: str) -> object:
 def read_participation(words: str | dict[str, Any]) -> Participation:
     """Return who takes part, from words such as dropout=1/5,compared=removal or from a table.
 
-    Sizes of batches are written as 100:5;500:1, size and number of each.
-
     >>> read_participation("dropout=1/5,victim_drops=yes")
     participation(dropout=1/5, victim_drops=True)
     """
@@ -75,15 +74,9 @@ def read_participation(words: str | dict[str, Any]) -> Participation:
         if not equals or key in given:
             raise ArgumentError("participation", words, "words such as dropout=1/5,leaks=1/10, each once")
         given[key] = value
-    unknown = sorted(set(given) - set(vars(Participation())))
-    if unknown:
-        raise ArgumentError("participation", unknown[0], one_of(vars(Participation()), unknown[0]))
-    if "victim_drops" in given:
-        known = {"yes": True, "no": False, True: True, False: False}
-        given["victim_drops"] = known.get(given["victim_drops"], given["victim_drops"])
-    if isinstance(batches := given.get("batches"), str) and ":" in batches:
-        given["batches"] = {size: count for size, _, count in (batch.partition(":") for batch in batches.split(";"))}
-    return made_participation(**given)
+    if unknown := sorted(given.keys() - WORDS.keys()):
+        raise ArgumentError("participation", unknown[0], one_of(WORDS, unknown[0]))
+    return made_participation(**{k: WORDS[k].text(v) if isinstance(v, str) else v for k, v in given.items()})
 
 
 def read_gap(word: str) -> float:

@@ -266,7 +266,7 @@ class StepSums(OfVictims):
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows: of what the second data set never shows."""
         who, (hidden, never), (revealed, unseen) = self.crowd.who, self.victim.rows(), self.victim.rows(True)
-        rest = (1 - who.colluding) * who.dropout if never[0].is_zero() else who.seen
+        rest = who.honest * (1 - who.present) if never[0].is_zero() else who.seen
         alone = total([x for x, y in zip(hidden, never, strict=True) if y.is_zero()])
         shown = total([x for x, y in zip(revealed, unseen, strict=True) if y.is_zero()])
         return shown + alone * number(1 - rest)() ** (self.crowd.n - 1)

@@ -187,7 +187,7 @@ def largest_eps0(
 
     # A default report has the same law for all eps0.
     taking = fixed.participation
-    reason = None if taking is not None and taking.default is not None else family.degradation()
+    reason = None if taking is not None and taking.runs else family.degradation()
     floor_ = _private_unshuffled(subject, goal.at.given / fixed.rounds)
     most = _largest_evaluated(family)
     if floor_ >= most:
@@ -395,7 +395,7 @@ class Fixed:
 
     def reports(self, n: int) -> float:
         """Return how many reports arrive in a round, in the mean."""
-        return n * (1.0 - (0.0 if self.participation is None else float(self.participation.dropout)))
+        return n * (1.0 if self.participation is None else float(self.participation.present))
 
     def seen(self, subject: Any) -> Any:
         """Return the subject, seen through who takes part."""

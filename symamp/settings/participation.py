@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from math import exp, inf, log
@@ -19,34 +19,31 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition, LawTriple
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError, checked_call, checked_class
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_class
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Level, Number, ball_gparv, total
 from symamp.numbers.limits import Limits, kept
-from symamp.numbers.reading import Count, Real, exact_number, users
+from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
-from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism, SubjectBase
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
 from symamp.sums.groups import Group, approximate_log_groups, constant, enclose_groups, estimate_log_groups
 from symamp.sums.inversion import estimate_root, largest_epsilon
 
-REPLACEMENT, REMOVAL, DEFAULT = "replacement", "removal", "default"
-"""How the victim's data sets differ: by another input, by no report, by a report that does not depend on the input."""
-FIXED, POISSON = "fixed", "poisson"
-"""How the number of users arises."""
+REPLACEMENT, REMOVAL = "replacement", "removal"
+"""How the victim's data sets differ: by another input, or by no report; a default report is one more input."""
 DRAWN = "drawn"
 """Batches that the shuffler draws by itself."""
-ABSENT, DEFAULT_INPUT = "absent", "default"
-"""The names that data sets show for a victim who is not there, and for the default report."""
+ABSENT = "absent"
+"""The name that data sets show for a victim who is not there."""
 _ONE, _ZERO = sp.S.One, sp.S.Zero
 _MOST_PARTS = 1024
 """Pairs of inputs that are evaluated one by one."""
 _POISSON_GAP = 1e-6
-_MOST_BATCHES, _MOST_MERGED = 64, 64
-"""Sizes of batches; atoms that are compared with each other."""
+_MOST_MERGED = 64
+"""Atoms that are compared with each other."""
 SOURCE = "docs/proofs/participation.md"
 PARTICIPATION = Theorem("participation", "participation", (ONE_RANDOMIZER,))
 """What the theorems on who takes part suppose besides the bound that they are applied to."""
@@ -55,6 +52,8 @@ REMOVING = Theorem("removal", "participation", (ONE_RANDOMIZER, ANY_TWO))
 
 Numbers = tuple[tuple[sp.Rational, int], ...]
 """Weights of numbers of users."""
+Batches = int | str | tuple[tuple[int, int], ...] | None
+"""The users of the victim's batch, DRAWN, sizes with their numbers of batches, or None for one batch."""
 
 
 @checked_class
@@ -62,22 +61,34 @@ Numbers = tuple[tuple[sp.Rational, int], ...]
 class Participation:
     """Who takes part in a round, who is compared with whom, and what leaks: made by ``symamp.participation``.
 
+    These are the facts that theorems ask for; the words that people say are declared in ``settings/words``.
+
     >>> import symamp as sa
     >>> sa.participation(dropout="1/5", leaks="1/10")
     participation(dropout=1/5, leaks=1/10)
     """
 
-    dropout: sp.Rational = _ZERO
-    colluders: int = 0
-    colluding_share: sp.Rational = _ZERO
-    colluding: sp.Rational = _ZERO
+    honest: sp.Rational = _ONE
+    """The probability with which another user does not tell the adversary what she sent."""
+    present: sp.Rational = _ONE
+    """The probability with which another user sends a report."""
     leaks: sp.Rational = _ZERO
+    """The probability with which a report, the victim's, too, is seen with its sender."""
     unshuffled: sp.Rational = _ZERO
-    arrivals: str = FIXED
+    """The probability with which this happens to all reports."""
+    is_poisson: bool = False
+    """Whether the number of the other users is a Poisson number of mean n."""
     compared: str = REPLACEMENT
     victim_drops: bool = False
-    default: str | tuple[tuple[str, sp.Rational], ...] | None = None
-    batches: int | str | tuple[tuple[int, int], ...] | None = None
+    """Whether the victim's report is there with the probability of all others."""
+    colluders: int = 0
+    colluding_share: sp.Rational = _ZERO
+    """How many users do not count, and the largest share of them."""
+    batches: Batches = None
+    runs: tuple[tuple[Callable[[Any, Any], Any], Any], ...] = ()
+    """What becomes of what users run: functions of it, with what else they are given."""
+    words: tuple[tuple[str, Any], ...] = ()
+    """What was said of all this."""
 
     @property
     def removal(self) -> bool:
@@ -85,26 +96,15 @@ class Participation:
         return self.compared == REMOVAL
 
     @property
-    def is_poisson(self) -> bool:
-        """Whether the number of the other users is a Poisson number of mean n."""
-        return self.arrivals == POISSON
-
-    @property
-    def present(self) -> sp.Rational:
-        """The probability with which a user sends a report."""
-        return 1 - self.dropout
-
-    @property
     def only_counts(self) -> bool:
-        """Whether it says of the users only how many count, and which report may stand for the victim's."""
-        plain = Participation(default=self.default, compared=self.compared, batches=self.batches)
-        alike = replace(self, colluders=0, colluding_share=_ZERO) == plain
-        return alike and not self.removal and self.has_one_number
+        """Whether it says of the users only how many count, and what they run."""
+        others = replace(self, colluders=0, colluding_share=_ZERO, batches=None, runs=(), words=())
+        return others == Participation(compared=self.compared) and not self.removal and self.has_one_number
 
     @property
     def seen(self) -> sp.Rational:
         """The probability with which another user's report is among those that hide the victim's."""
-        return (1 - self.colluding) * self.present * (1 - self.leaks)
+        return self.honest * self.present * (1 - self.leaks)
 
     def users(self, n: int) -> int:
         """Return how many users count of n: those of the victim's batch who are not known to collude.
@@ -175,14 +175,14 @@ class Participation:
         times: Callable[..., Any],
     ) -> tuple[list[Any], list[Any]]:
         """Return rows of both ratios and a mass, and what A2 lacks, of formulas or of balls as ``times`` multiplies."""
-        arrives, r, rows = (1 - self.colluding) * self.present, self.leaks, list(rows)
+        arrives, r, rows = self.honest * self.present, self.leaks, list(rows)
         found = [
             (*(times(p / arrives, x) for p, x in zip(worlds, row[:2], strict=True)), times(self.seen, row[2]))
             for row in rows
             if self.seen
         ]
         if worlds != (1, 1) and not self.is_poisson:
-            missing = (1 - self.colluding) * self.dropout
+            missing = self.honest * (1 - self.present)
             found.append(tuple(times(x) for x in (*((1 - p) / missing for p in worlds), missing)))
         alone = [tuple(times(p * (1 - r), x) for p, x in zip(worlds, pair, strict=True)) for pair in singular]
         for pair in [(times(a, m), times(b, m)) for a, b, m in rows] + list(singular) if r else []:
@@ -224,22 +224,24 @@ class Participation:
         if subject.participation is not None:
             twice = Problem(f"{subject!r} already has one")
             raise ArgumentError("participation", twice, "give one sa.participation(...) with all of it")
-        if self.default is not None:
-            subject = with_default(subject, self.default)
+        subject = self.run(subject)
         if self.only_counts:
             return subject
         (REMOVING if self.removal else PARTICIPATION).check(subject, "participation")
         return cast(Subject, Participating(subject, self))
 
-    def __repr__(self) -> str:
-        return f"participation({', '.join(f'{k}={v}' for k, v in self._given())})"
+    def run(self, subject: Subject) -> Subject:
+        """Return what users run: the subject, or what is made of it."""
+        return reduce(lambda made, change: change[0](made, change[1]), self.runs, subject)
 
-    def _given(self) -> Iterator[tuple[str, str]]:
-        for name, usual in vars(Participation()).items():
-            value = getattr(self, name)
-            if value != usual:
-                listed = "{" + ", ".join(f"{a}: {b}" for a, b in value) + "}" if isinstance(value, tuple) else value
-                yield name, repr(value) if isinstance(value, str) else str(listed)
+    def __repr__(self) -> str:
+        return f"participation({', '.join(f'{name}={_shown(value)}' for name, value in self.words)})"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return "{" + ", ".join(f"{a}: {b}" for a, b in value) + "}"
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def _in_balls(*factors: Number | sp.Rational) -> Number:
@@ -267,118 +269,32 @@ def _add(atoms: list[Atom], new: Atom) -> None:
     atoms.append(new)
 
 
-@checked_call
-def participation(
-    *,
-    dropout: Real = 0,
-    colluders: Count = 0,
-    colluding_share: Real = 0,
-    colluding: Real = 0,
-    leaks: Real = 0,
-    unshuffled: Real = 0,
-    arrivals: str = FIXED,
-    compared: str = REPLACEMENT,
-    victim_drops: bool = False,
-    default: str | Mapping[str, Real] | None = None,
-    batches: Count | Mapping[int, int] | None = None,
-) -> Participation:
-    """Return who takes part in a round, as ``epsilon``, ``delta``, ``profile`` and the other questions take it.
+# ----------------------------------------------------------------------------------- A word of ``symamp.participation``
 
-    - ``dropout``: each other user, independently, sends nothing with this probability. The adversary sees how many
-      reports arrive. ``victim_drops=True``: so does the victim.
-    - ``arrivals="poisson"``: the number of the other users is a Poisson number with mean n.
-    - ``colluders``, ``colluding_share``, ``colluding``: users who tell the adversary their reports, as a number, as the
-      largest share of all users, or as the probability of each other user.
-    - ``leaks``: the probability that the adversary sees a report, also the victim's, with its sender.
-      ``unshuffled``: the probability that this happens to the whole batch.
-    - ``batches``: the number of users in the victim's batch; or {size: number of batches}, which the adversary sees; or
-      "drawn", if the shuffler divides the shuffled reports by itself, which reveals nothing.
-    - ``compared``: neighbouring data sets differ by "replacement" of the victim's input; by "removal" of the victim's
-      report, if the number of users is random; or by a "default" report in place of the victim's.
-    - ``default``: the law of that report: "uniform", an input, or {message: probability}. Other users may send it, too.
+Refusal = tuple[Callable[[Participation], object], str, str]
+"""Whether a setting is refused, why, and what to ask instead."""
 
-    Probabilities are exact, as written. Raises ArgumentError for numbers out of range, and for a removal that the
-    number of reports would reveal.
 
-    >>> import symamp as sa
-    >>> missing = sa.participation(dropout="1/5")
-    >>> sa.delta(sa.RandomizedResponse(k=10, eps0=1), n=1000, eps="0.05", participation=missing).upper
-    0.00022210...
+@dataclass(frozen=True)
+class Word:
+    """One thing that may be said of who takes part: in Python, on the command line, in files of rounds and of sweeps.
+
+    ``told`` says what it means. ``read`` makes its value of what was given and of the name that a refusal shows;
+    ``text`` makes of a word on the command line what Python takes. ``makes`` says which facts follow. ``usual`` is what
+    holds where nothing is said. ``refusals`` are what no theorem covers, of all that is said together.
     """
-    chances = {
-        name: _probability(value, name)
-        for name, value in (
-            ("dropout", dropout),
-            ("colluding_share", colluding_share),
-            ("colluding", colluding),
-            ("leaks", leaks),
-            ("unshuffled", unshuffled),
-        )
-    }
-    for name in ("dropout", "colluding", "colluding_share"):
-        if chances[name] == 1:
-            raise ArgumentError(name, chances[name], "a probability below 1: some other users must take part")
-    _check_word("arrivals", arrivals, (FIXED, POISSON), "the number of users must not depend on the data")
-    _check_word("compared", compared, (REPLACEMENT, REMOVAL, DEFAULT), "the two data sets must differ in one report")
-    if not isinstance(victim_drops, bool):
-        raise ArgumentError("victim_drops", victim_drops, "True or False")
-    if compared == REMOVAL and arrivals == FIXED and chances["dropout"] == 0:
-        seen = Problem("the number of reports shows whether the victim's is there, so that delta is 1")
-        remedy = "give dropout or arrivals='poisson', or take compared='default' or 'replacement'"
-        raise ArgumentError("compared", seen, remedy)
-    if (default is None) == (compared == DEFAULT):
-        told = "no default report is given" if default is None else "compared is not 'default'"
-        raise ArgumentError("default", Problem(told), "give default together with compared='default'")
-    found = Participation(
-        **chances,
-        colluders=_number_of(colluders),
-        arrivals=arrivals,
-        compared=compared,
-        victim_drops=victim_drops,
-        default=_default_of(default),
-        batches=_batches_of(batches),
-    )
-    if found.is_poisson and (isinstance(found.batches, int | tuple) or found.colluding_share or found.colluders):
-        raise ArgumentError(
-            "arrivals",
-            Problem("a Poisson number of users has no batches, shares or colluders of a fixed size"),
-            "take colluding, or fixed arrivals",
-        )
-    if found.is_poisson and found.unshuffled:
-        raise ArgumentError(
-            "unshuffled", Problem("no bound is known for a Poisson number of users"), "take fixed arrivals"
-        )
-    if isinstance(found.batches, tuple) and (found.colluding_share or found.colluders):
-        raise ArgumentError(
-            "batches", Problem("the colluders may be in any of the batches"), "take the victim's batch alone"
-        )
-    if found.batches is not None and found.colluding_share:
-        theirs = Problem("a part of all users may all be in the victim's batch")
-        raise ArgumentError("colluding_share", theirs, "give colluders, or colluding, a probability of each user's own")
-    return found
+
+    name: str
+    told: str
+    read: Callable[[object, str], Any]
+    makes: Callable[[Participation, Any], Participation]
+    usual: Any = 0
+    text: Callable[[str], object] = str
+    refusals: tuple[Refusal, ...] = ()
 
 
-def checked_participation(given: object) -> Participation:
-    """Return who takes part, or raise ArgumentError."""
-    if not isinstance(given, Participation):
-        raise ArgumentError("participation", given, "sa.participation(dropout=...), or None for everyone")
-    return given
-
-
-def _number_of(colluders: Count) -> int:
-    try:
-        return 0 if colluders in (0, "0") else users(colluders)
-    except SymampError:
-        wanted = "a number of colluders who are fixed beforehand; who depends on reports or data is not covered"
-        raise ArgumentError("colluders", colluders, wanted) from None
-
-
-def _check_word(name: str, word: object, known: tuple[str, ...], why: str) -> None:
-    if word not in known:
-        raise ArgumentError(name, word, f"one of {', '.join(map(repr, known))}: {why}")
-
-
-def _probability(value: object, name: str) -> sp.Rational:
+def probability(value: object, name: str) -> sp.Rational:
+    """Return a probability as an exact number."""
     accepted = "a rational number from 0 to 1, the same whatever users hold and send"
     found = exact_number(value, name, accepted=accepted)
     if not found.is_Rational or sign(found) < 0 or sign(1 - found) < 0:
@@ -386,57 +302,42 @@ def _probability(value: object, name: str) -> sp.Rational:
     return found
 
 
-def _default_of(given: object) -> str | tuple[tuple[str, sp.Rational], ...] | None:
-    if given is None or isinstance(given, str):
-        return given
-    if not isinstance(given, Mapping):
-        raise ArgumentError("default", given, "'uniform', an input, or a dictionary of the probabilities of messages")
-    found = tuple((str(y), _probability(p, "default")) for y, p in given.items())
-    if sum(p for _, p in found) != 1:
-        raise ArgumentError("default", given, "probabilities that sum to 1")
+def below_one(value: object, name: str) -> sp.Rational:
+    """Return the probability with which another user does not count."""
+    found = probability(value, name)
+    if found == 1:
+        raise ArgumentError(name, found, "a probability below 1: some other users must take part")
     return found
 
 
-def _batches_of(given: object) -> int | str | tuple[tuple[int, int], ...] | None:
-    if given is None or given == DRAWN:
-        return None if given is None else DRAWN
-    if isinstance(given, Mapping) and not 0 < len(given) <= _MOST_BATCHES:
-        raise ArgumentError("batches", f"{len(given)} sizes", f"from 1 to {_MOST_BATCHES} sizes")
-    try:
-        if isinstance(given, Mapping):
-            return tuple(sorted((users(size), users(count)) for size, count in given.items()))
-        return users(given)
-    except SymampError:
-        wanted = "the users of the victim's batch, {users: number of batches}, or 'drawn'; data must not decide them"
-        raise ArgumentError("batches", given, wanted) from None
+def yes_or_no(value: object, name: str) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool):
+        raise ArgumentError(name, value, "True or False")
+    return value
 
 
-def with_default(subject: Subject, default: str | tuple[tuple[str, sp.Rational], ...]) -> FiniteMechanism:
-    """Return the table in which the default report is an input, compared with every other one.
+def one_word(known: tuple[str, ...], why: str) -> Callable[[object, str], Any]:
+    """Return what reads one of some words."""
 
-    Raises SupportMismatchError for a mechanism without a table, ArgumentError for a law on other messages.
-    """
-    table: Any = subject if isinstance(subject, FiniteMechanism) else None
-    if table is None and subject.mechanism is not None and hasattr(subject.mechanism, "table"):
-        table = subject.mechanism.table()
-    if not isinstance(table, FiniteMechanism) or table.numeric is None or not table.compares_all:
-        told = Problem(f"{subject!r} is not a table of numbers in which any two inputs are compared")
-        raise SupportMismatchError("default", told, "give a table, or a small family")
-    inputs, messages = table.inputs, table.messages
-    if isinstance(default, str) and default in inputs:
-        return table.near([(x, default) for x in inputs if x != default])
-    if isinstance(default, str) and default != "uniform":
-        raise ArgumentError("default", default, f"'uniform' or an input, one of {', '.join(inputs[:8])}")
-    law = dict.fromkeys(messages, sp.Rational(1, len(messages))) if isinstance(default, str) else dict(default)
-    if not set(law) <= set(messages):
-        raise ArgumentError("default", sorted(set(law) - set(messages)), f"messages such as {messages[0]}")
-    if DEFAULT_INPUT in inputs:
-        raise ArgumentError("default", Problem(f"an input has the reserved name {DEFAULT_INPUT!r}"), "rename the input")
-    rows: dict[str, dict[str, Any]] = {
-        x: dict(zip(messages, row, strict=True)) for x, row in zip(inputs, table.rows, strict=True)
-    }
-    rows[DEFAULT_INPUT] = {y: law.get(y, _ZERO) for y in messages}
-    return FiniteMechanism(rows, name=table.name).near([(x, DEFAULT_INPUT) for x in inputs])
+    def read(value: object, name: str) -> object:
+        if value not in known:
+            raise ArgumentError(name, value, f"one of {', '.join(map(repr, known))}: {why}")
+        return value
+
+    return read
+
+
+def lost_reports(chance: sp.Rational) -> Participation:
+    """Return that other users send nothing with this probability, and that the number of reports is seen."""
+    return Participation(present=1 - chance, words=(("dropout", chance),) if chance else ())
+
+
+def checked_participation(given: object) -> Participation:
+    """Return who takes part, or raise ArgumentError."""
+    if not isinstance(given, Participation):
+        raise ArgumentError("participation", given, "sa.participation(dropout=...), or None for everyone")
+    return given
 
 
 # ------------------------------------------------------ The subject of a question in this setting: bounds ask it as one

@@ -43,7 +43,7 @@ from symamp.settings.participation import (
     REPLACEMENT,
     Participation,
     checked_participation,
-    with_default,
+    lost_reports,
 )
 from symamp.sums.enumeration import enumerated_sum
 from symamp.sums.groups import Group
@@ -190,12 +190,12 @@ class HeterogeneousUsers:
         unknown = ((why, remedy) for fails, why, remedy in _UNKNOWN if fails(self, who))
         if found := next(unknown, None):
             raise SupportMismatchError("participation", Problem(found[0]), found[1])
-        crowd = self
-        if who.default is not None:
-            crowd = replace(self, groups=tuple((count, with_default(s, who.default)) for count, s in self.groups))
-        lost = 1 - self.who.present * who.present
-        batches = None  # those that the shuffler draws change nothing
-        return replace(crowd, who=replace(who, dropout=lost, default=None, compared=_compared(who), batches=batches))
+        # Batches that the shuffler draws change nothing, and a default report is one more input.
+        compared = REMOVAL if who.removal else REPLACEMENT
+        present = self.who.present * who.present
+        words = tuple({**dict(who.words), **dict(lost_reports(1 - present).words)}.items())
+        taking = replace(who, present=present, runs=(), compared=compared, batches=None, words=words)
+        return replace(self, groups=tuple((count, who.run(s)) for count, s in self.groups), who=taking)
 
     def seen(self, who: object) -> HeterogeneousUsers:
         """Return the users of whom these take part; the same users for None."""
@@ -267,19 +267,14 @@ def heterogeneous(
     lost = exact_number(dropout, "dropout")
     if not lost.is_Rational or sign(lost) < 0 or sign(1 - lost) <= 0:
         raise ArgumentError("dropout", dropout, "a rational number in [0, 1)")
-    crowd = HeterogeneousUsers(tuple(read), shuffled, Participation(dropout=lost))
+    crowd = HeterogeneousUsers(tuple(read), shuffled, lost_reports(lost))
     return crowd if honest is None else crowd.honest(honest)
-
-
-def _compared(who: Participation) -> str:
-    """Return which data sets are compared: a default report is one more input."""
-    return REMOVAL if who.removal else REPLACEMENT
 
 
 _HONEST = "say colluding, a chance of each; heterogeneous(..., honest=...) says how many of each group do not collude"
 _UNKNOWN: tuple[tuple[Callable[[HeterogeneousUsers, Participation], object], str, str], ...] = (
     (lambda crowd, _: crowd.shuffled == DATA, "all positions are seen where data are shuffled", "shuffle messages"),
-    (lambda crowd, _: replace(crowd.who, dropout=sp.S.Zero) != EVERYBODY, "the users already have one", _ONCE),
+    (lambda crowd, _: replace(crowd.who, present=sp.S.One, words=()) != EVERYBODY, "the users already have one", _ONCE),
     (lambda _, who: who.colluders or who.colluding_share, "it is not said of which groups the colluders are", _HONEST),
     (
         lambda _, who: who.batches not in (None, DRAWN),
@@ -523,7 +518,7 @@ class Victim:
         up = tuple(i for i, (x, y) in enumerate(zip(on_x0, on_x1, strict=True)) if x - e * y > 0)
         down = tuple(i for i, (x, y) in enumerate(zip(on_x0, on_x1, strict=True)) if y - x > 0)
         kept = number(who.seen)()
-        missing = [number((1 - who.colluding) * who.dropout)()] * self.may_miss
+        missing = [number(who.honest * (1 - who.present))()] * self.may_miss
         others = [
             ([kept * c.sums[self.others.index(x)]() for c in columns] + missing, count)
             for columns, counts in zip(self.columns, held, strict=True)

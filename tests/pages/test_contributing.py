@@ -1,10 +1,12 @@
 """The diffs of the contributing page, applied to a copy of the package: each adds what it says by one file."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -12,10 +14,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DIFF = re.compile(r"^```diff\n--- /dev/null\n\+\+\+ b/(\S+)\n@@ -0,0 \+1,(\d+) @@\n((?:\+.*\n)+)```$", re.MULTILINE)
+SENTENCE = re.compile(r"^ +```python\n((?:.*\n)*?) +```$", re.MULTILINE)
 QUESTIONS = """
+import inspect
 import json
 import math
 from fractions import Fraction
+from fractions import Fraction as F
 
 from flint import arb
 
@@ -29,6 +34,7 @@ from symamp.sums.divergence import Settings
 from symamp.sums.groups import Group, enclose_payoff
 from symamp.sums.kernels.positive import Positive
 from symamp.verifier import verify
+from tests.oracle import world
 
 contrary = catalogue()["contrary"]
 for values in contrary.small:
@@ -104,6 +110,41 @@ crowd = sa.heterogeneous([(3, sa.RandomizedResponse(k=2, eps0=1)), (2, sa.Random
 differ = sa.delta(crowd, eps="0.01")
 assert differ.lower > 0.358 and "2 users hold x0 and 2 users hold x1" in str(differ.dataset)  # 0.322 by one input
 print("proposers", *(p.name for p in PROPOSERS))
+
+exec(SENTENCE, vars(world))
+two, who = world.Table(((F(3, 4), F(1, 4)), (F(1, 4), F(3, 4)))), sa.participation(shufflers=2)
+coin, responses = sa.RandomizedResponse(k=2, eps0="log(3)"), sa.RandomizedResponse(k=2)
+at = {"participation": who}
+for n in (1, 2, 3, 4):
+    truth = world.Truth(world.World((world.Group(n, two),), world.Assigned(2))).delta(F(13, 10))
+    found = sa.delta(coin, n=n, eps="log(13/10)", **at)
+    assert found.lower <= truth * (1 + F(1, 10**12)) and truth <= found.upper, n
+    assert found.upper == sa.delta(coin, n=n, eps="log(13/10)", participation=sa.participation(colluding="1/2")).upper
+assert sa.delta(coin, n=4, eps="log(13/10)").upper < found.lower
+assert verify(json.dumps(found.certificate())).status == "valid"
+mixed = sa.heterogeneous([(2, coin), (3, responses.at(eps0=2))], shuffled="messages")
+profile, removed = sa.profile(coin, n=30, **at), sa.participation(shufflers=2, dropout="1/5", compared="removal")
+both, told = {"eps": 1, "delta": "1/10"}, []
+for asked in (
+    lambda: sa.epsilon(coin, n=30, delta="1/100", **at), lambda: profile.delta("1/2"),
+    lambda: profile.rounds(2).delta(1),
+    lambda: sa.least_n(coin, eps="1/2", delta="1/20", **at), lambda: sa.largest_eps0(responses, n=30, **both, **at),
+    lambda: sa.most_rounds(coin, n=30, **both, **at), lambda: sa.compare(coin, n=30, eps="1/2", **at)["blanket"],
+    lambda: sa.curve(coin, n=30, eps=["1/2"], **at), lambda: sa.delta(mixed, eps="1/2", **at),
+    lambda: sa.delta(sa.PureLDP(eps0=1), n=30, eps="1/2", **at),
+    lambda: sa.delta(sa.joint([coin] * 2), n=9, eps=1, **at),
+    lambda: sa.delta(sa.Laplace(eps0=1), n=30, eps="1/2", gap=0.1, **at),
+    lambda: sa.delta(coin, n=30, eps="1/2", participation=removed),
+    lambda: sa.sweep({"coin": coin}, n=[30], eps=["1/2"], progress=False, **at),
+    lambda: sa.plan({"browser": 2}, n=300, **both, **at),
+):
+    told.append(type(asked()).__name__)
+for refused in ({"batches": 3, "shufflers": 2}, {"shufflers": "1/2"}, {"shuffler": 2}):
+    try:
+        sa.participation(**refused)
+    except sa.errors.SymampError as refusal:
+        told.append(type(refusal).__name__)
+print("word", len(told), found.upper, who, repr(inspect.signature(sa.participation).parameters["shufflers"]))
 """
 
 
@@ -114,7 +155,7 @@ def copy(tmp_path_factory):
     shutil.copytree(ROOT / "symamp", copy / "symamp", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", copy)
     found = DIFF.findall(PAGE)
-    assert len(found) == PAGE.count("```diff") == 7
+    assert len(found) == PAGE.count("```diff") == 8
     for path, count, lines in found:
         assert not (copy / path).exists(), f"{path} is there already"
         assert len(lines.splitlines()) == int(count), path
@@ -124,7 +165,7 @@ def copy(tmp_path_factory):
 
 def output(copy, *command):
     """Return what a command prints there."""
-    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    environment = {**os.environ, "PYTHONPATH": f"{copy}{os.pathsep}{ROOT}"}
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -133,7 +174,8 @@ def output(copy, *command):
 @pytest.fixture(scope="module")
 def printed(copy):
     """What the questions print there."""
-    found = output(copy[0], sys.executable, "-W", "error", "-c", QUESTIONS)
+    sentence = f"SENTENCE = {textwrap.dedent(SENTENCE.search(PAGE)[1])!r}\n"
+    found = output(copy[0], sys.executable, "-W", "error", "-c", sentence + QUESTIONS)
     return dict(line.split(" ", 1) for line in found.splitlines())
 
 
@@ -180,3 +222,12 @@ def test_one_file_adds_a_kind_of_mechanism(printed):
 
 def test_one_file_adds_a_way_to_propose_data_sets(printed):
     assert "halves" in printed["proposers"].split()
+
+
+def test_one_file_adds_a_word_for_who_takes_part(copy, printed):
+    """All questions know it, and the command line; a certificate says its facts, which the verifier checks."""
+    count, upper, said = printed["word"].split(" ", 2)
+    assert (count, said) == ("18", 'participation(shufflers=2) <Parameter "shufflers=1">')
+    words = ["delta", "krr", "--k", "2", "--eps0", "log(3)", "--n", "4", "--eps", "log(13/10)", "--json"]
+    told = output(copy[0], sys.executable, "-m", "symamp", *words, "--participation", "shufflers=2")
+    assert json.loads(told)["upper"] == float(upper)

@@ -1,0 +1,1 @@
+"""The words of ``symamp.participation``: one declaration each, found by this folder."""
