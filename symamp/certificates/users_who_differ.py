@@ -31,6 +31,7 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, Mechanism
+from symamp.settings.group_sums import BITS
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import (
     DATA_THEOREM,
@@ -40,7 +41,7 @@ from symamp.settings.users_who_differ import (
     members_below,
     positions_above,
 )
-from symamp.settings.victims import BITS, CommonBlanket, OfGroup, ShuffledData
+from symamp.settings.victims import CommonBlanket, OfGroup, ShuffledData
 
 
 @dataclass(frozen=True)

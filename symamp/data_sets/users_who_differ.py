@@ -17,10 +17,10 @@ from symamp.decompositions.to_law import number
 from symamp.laws.law import Level, total
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.mechanism import DATA, Mechanism
+from symamp.settings.group_sums import BITS, GroupSum, Sides
 from symamp.settings.users_who_differ import HeterogeneousUsers, Positions, StepTest, Victim, members_below
-from symamp.settings.victims import BITS, MANY, STEPS, GroupSum, OfVictims, Sides, Victims, against_a_mean, columns_of
+from symamp.settings.victims import STEPS, OfVictims, Victims, against_a_mean, columns_of
 from symamp.sums.divergence import Enclosure, Settings
-from symamp.sums.inversion import estimate_root
 
 
 def spaces_of_victims(victims: Victims) -> tuple[DataSpace, ...]:
@@ -69,7 +69,7 @@ def _positions(crowd: HeterogeneousUsers, member: str, pair: Pair, weights: Weig
 
 
 @dataclass(frozen=True)
-class DataOfPositions(GroupSum):
+class DataOfPositions(OfVictims, GroupSum):
     """Two neighbouring data sets whose other items are one input, or are drawn with these probabilities.
 
     The divergence is 0, or not known, where it is no sum over positions.
@@ -100,7 +100,7 @@ class DataOfPositions(GroupSum):
         """Return the same with the two data sets exchanged."""
         return replace(self, compared=self.compared[::-1])
 
-    def sides(self, level: Level) -> Sides:
+    def sides(self, level: Level, n: int) -> Sides:
         """Return the positions, which are all users."""
         return self.positions(level) if self.positions else (), lambda: arb(self.crowd.n), lambda: arb(0)
 
@@ -210,18 +210,6 @@ class StepSums(OfVictims):
             revealed, least = float(self.victim.revealed(level)), float(self.limit(n))
         value = log(revealed + exp(value)) if revealed > 0.0 else value
         return max(value, log(least)) if least > 0.0 else value
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which it is delta: 0 if it is smaller at 0."""
-
-        def value(eps: float) -> float:
-            return self.log_estimate(Level.of_float(max(eps, 0.0)), n, settings)
-
-        with at_precision(BITS):
-            limit = self.limit(n)
-            if limit > 0 and float(limit.log()) > log_delta:
-                return inf
-        return estimate_root(value, value, MANY, log_delta, settings, self.top, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return the divergence of the best sum of signs as a lower end; nothing is said of the upper one.

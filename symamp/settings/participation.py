@@ -24,13 +24,13 @@ from symamp.formulas.normal_form import normal
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Level, Number, ball_gparv, total
-from symamp.numbers.limits import Limits, kept
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.randomizers.mechanism import Mechanism, SubjectBase
-from symamp.sums.divergence import Enclosure, Settings, starting_precision
-from symamp.sums.groups import Group, approximate_log_groups, constant, enclose_groups, estimate_log_groups
-from symamp.sums.inversion import estimate_root, largest_epsilon
+from symamp.settings.group_sums import ByEstimates, GroupSum, Sides
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.groups import Group, constant
+from symamp.sums.inversion import largest_epsilon
 
 REPLACEMENT, REMOVAL = "replacement", "removal"
 """How the victim's data sets differ: by another input, or by no report; a default report is one more input."""
@@ -455,7 +455,7 @@ class Seen(Reduction):
         return self.taking.swapped().itself
 
 
-class OfTriple(PairBound):
+class OfTriple(ByEstimates):
     """What parts say of themselves that are made of a triple in this setting."""
 
     taking: TakingPart
@@ -487,40 +487,14 @@ class OfTriple(PairBound):
         """The law of the triple."""
         return law_of(self.taking.decomposition)
 
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        raise NotImplementedError
-
-    def rough(self, level: Level, n: int, settings: Settings) -> float:
-        """Return a faster estimate."""
-        return self.log_estimate(level, n, settings.rough)
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        top = self.top
-        if top == inf and self._log_limit(n) > log_delta:
-            return inf
-        return estimate_root(
-            lambda eps: self.log_estimate(Level.of_float(eps), n, settings),
-            lambda eps: self.rough(Level.of_float(eps), n, settings),
-            n,
-            log_delta,
-            settings,
-            top,
-            start,
-        )
-
     @property
     def top(self) -> float:
         """An eps from which on the divergence is its limit."""
         return largest_epsilon(self.law)
 
-    def _log_limit(self, n: int) -> float:
-        with at_precision(128):
-            found = self.limit(n)
-            return float(found.log()) if found > 0 else -inf
-
 
 @dataclass(frozen=True)
-class OverPoisson(OfTriple):
+class OverPoisson(OfTriple, GroupSum):
     """A Poisson number of other users, of mean n: E[(S + shift)_+]/n, S the sum of a Poisson number of copies of G.
 
     ``shift`` is what there is without the victim's report, n ((1 - p0) - e^eps (1 - p1)).
@@ -536,7 +510,7 @@ class OverPoisson(OfTriple):
     def signature(self) -> Hashable:
         return "poisson", self.taking.decomposition.fingerprint, self.taking.worlds
 
-    def groups_at(self, level: Level, n: int) -> list[Group]:
+    def sides(self, level: Level, n: int) -> Sides:
         """Return the others, and the shift as what one more of them adds."""
         first, second = (number(1 - p) for p in self.taking.worlds)
 
@@ -545,13 +519,8 @@ class OverPoisson(OfTriple):
 
         with at_precision(128):
             alone = [] if shift().is_zero() else [Group(1, lambda: constant(shift()))]
-        return [Group(n, lambda: ball_gparv(self.law, level), poisson=True), *alone]
-
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        return _estimated(settings.limits, self, level, n, settings.rough if settings.limits.is_spent() else settings)
-
-    def rough(self, level: Level, n: int, settings: Settings) -> float:
-        return self._with_singular(approximate_log_groups(self.groups_at(level, n)) - log(n), level)
+        groups = [Group(n, lambda: ball_gparv(self.law, level), poisson=True), *alone]
+        return groups, lambda: arb(n), lambda: ball_gparv(self.law, level).singular
 
     @property
     def top(self) -> float:
@@ -562,25 +531,6 @@ class OverPoisson(OfTriple):
     def gap_floor(self) -> float:
         return _POISSON_GAP
 
-    def _with_singular(self, log_value: float, level: Level) -> float:
-        with at_precision(128):
-            alone = float(ball_gparv(self.law, level).singular)
-        value = (exp(log_value) if log_value > -700.0 else 0.0) + alone
-        return log(value) if alone > 0.0 else log_value
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return a certified enclosure of the divergence.
-
-        Guarantee
-        ---------
-        The divergence for a Poisson number of other users lies between the outer ends.
-        Proof: docs/proofs/participation.md, section 3.
-        """
-        found = enclose_groups(self.groups_at(level, n), replace(settings, gap=max(settings.gap, self.gap_floor)))
-        with at_precision(max(found.precision, starting_precision(n, settings.gap))):
-            alone = ball_gparv(self.law, level).singular
-            return replace(found, lower=found.lower / n + alone, upper=found.upper / n + alone)
-
     def limit(self, n: int) -> arb:
         law, (first, second) = self.law, self.taking.worlds
         revealed = total([a() for a, b in law.singular if b().is_zero()])
@@ -589,14 +539,6 @@ class OverPoisson(OfTriple):
         alone = total([a.mass() * a.ratio0() for a in law.atoms if a.ratio1().is_zero()])
         others = total([a.mass() for a in law.atoms if not a.ratio1().is_zero()])
         return (alone + number(1 - first)()) * (-n * others).exp() + revealed
-
-
-@kept(maxsize=4096)
-def _estimated(limits: Limits, part: OverPoisson, level: Level, n: int, settings: Settings) -> float:
-    aimed = replace(settings.under(limits), gap=max(settings.gap, part.gap_floor))
-    groups = part.groups_at(level, n)
-    found = estimate_log_groups(groups, aimed)
-    return part._with_singular((approximate_log_groups(groups) if found is None else found) - log(n), level)
 
 
 @dataclass(frozen=True)

@@ -462,12 +462,12 @@ class Victim:
             shares[i] = (reduce(arb.min, seen) * kept).max(arb(0)).min(arb(1))
         return BallGparv(tuple(values), tuple(masses), null, singular), shares
 
-    def sides(self, level: Level, above: bool) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
-        """Return (groups, divisor, rest): E[S_+]/divisor + rest is above, or below, the bound of Theorem D.
+    def sides(self, level: Level) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
+        """Return (groups, divisor, rest): E[S_+]/divisor + rest is above the bound of Theorem D.
 
         Guarantee
         ---------
-        With ``above`` it is at least the divergence of the shuffled messages for this pair of the victim's inputs,
+        It is at least the divergence of the shuffled messages for this pair of the victim's inputs,
         whatever the others hold. Proof: docs/proofs/users_who_differ.md, section 4.
         """
         counts = self.counts
@@ -487,7 +487,7 @@ class Victim:
 
         def slot() -> arb:
             shares = found()[1]
-            return reduce(arb.min if above else arb.max, (shares[i] for i in hidden))
+            return reduce(arb.min, (shares[i] for i in hidden))
 
         def thinned(share: Callable[[], arb]) -> Callable[[], BallGparv]:
             def source() -> BallGparv:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, reduce
-from math import inf
 from typing import ClassVar
 
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.bound import MaxOverPairs, PairBound
+from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.decompositions.blanket import Weights
@@ -21,6 +20,7 @@ from symamp.formulas.order import largest
 from symamp.laws.law import Atom, Law, Level, Number, total
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.randomizers.mechanism import DATA
+from symamp.settings.group_sums import ByEstimates, GroupSum, Sides
 from symamp.settings.users_who_differ import (
     Column,
     HeterogeneousUsers,
@@ -30,19 +30,8 @@ from symamp.settings.users_who_differ import (
     positions_above,
     victims,
 )
-from symamp.sums.divergence import NO_POSITIVE_VALUE, Enclosure, Settings
-from symamp.sums.groups import Group, approximate_log_groups, enclose_groups, estimate_log_groups
-from symamp.sums.inversion import estimate_root
 
-BITS = 192
-"""The precision of what is done besides the sums."""
-COUNTED, STEPS = "mean over counts", "steps"
-MANY = 10**6
-"""Tells the search for a root that there are many users: then it starts from saddle points."""
-_SMALLEST = -1e300
-
-Sides = tuple[Sequence[Group], Callable[[], arb], Callable[[], arb]]
-"""Groups, what E[S_+] is divided by, and what is added."""
+STEPS = "steps"
 
 
 @dataclass(frozen=True)
@@ -168,7 +157,7 @@ def _positions(crowd: HeterogeneousUsers) -> Positions:
 
 
 @dataclass(frozen=True)
-class OfVictims(PairBound):
+class OfVictims(ByEstimates):
     """What every bound on victims says of itself; the number of users is that of the crowd."""
 
     victims: Victims
@@ -196,84 +185,16 @@ class OfVictims(PairBound):
     def signature(self) -> Hashable:
         return self
 
-    @cached_property
+    @property
     def top(self) -> float:
-        """An eps from which on the value is 0."""
         return log_above(self.victims.compared_ratio())
 
     def __getstate__(self) -> dict[str, object]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-class GroupSum(OfVictims):
-    """E[S_+]/divisor + rest, where S is a sum over groups of users."""
-
-    def sides(self, level: Level) -> Sides:
-        """Return the groups, the divisor and the rest."""
-        raise NotImplementedError
-
-    def counted(self, level: Level) -> arb | None:
-        """Return a ball around the value itself, where it is known without a sum over groups."""
-        return None
-
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-
-        def estimate(groups: Sequence[Group]) -> float:
-            found = estimate_log_groups(groups, settings)
-            return approximate_log_groups(groups) if found is None else found
-
-        return self._log(level, estimate)
-
-    def _log(self, level: Level, estimate: Callable[[Sequence[Group]], float]) -> float:
-        with at_precision(BITS):
-            value = self.counted(level)
-            if value is None:
-                groups, divisor, rest = self.sides(level)
-                alone, by = rest(), divisor()
-                sums = estimate(groups) if groups else -inf
-                value = (arb(sums).exp() / by if sums > _SMALLEST else arb(0)) + alone
-            return float(value.mid().log()) if value.mid() > 0 else -inf
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        kernel_tells = True
-
-        def sharp(groups: Sequence[Group]) -> float:
-            nonlocal kernel_tells
-            found = estimate_log_groups(groups, settings) if kernel_tells else None
-            # One kind of estimate for all that follow: a search would run after the difference.
-            kernel_tells = found is not None
-            return approximate_log_groups(groups) if found is None else found
-
-        return estimate_root(
-            lambda eps: self._log(Level.of_float(max(eps, 0.0)), sharp),
-            lambda eps: self._log(Level.of_float(max(eps, 0.0)), approximate_log_groups),
-            MANY,
-            log_delta,
-            settings,
-            self.top,
-            start,
-        )
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return a certified enclosure of the value.
-
-        Guarantee
-        ---------
-        The value lies between the outer ends. Proof: docs/proofs/users_who_differ.md, sections 1 and 4.
-        """
-        with at_precision(BITS):
-            value = self.counted(level)
-            if value is not None:
-                return Enclosure(value, value, COUNTED, BITS)
-        groups, divisor, rest = self.sides(level)
-        found = enclose_groups(groups, settings) if groups else Enclosure(arb(0), arb(0), NO_POSITIVE_VALUE, BITS)
-        with at_precision(BITS):
-            low, high = (x / divisor() + rest() for x in (found.lower.lower(), found.upper.upper()))
-            return replace(found, lower=low, upper=high, precision=max(found.precision, BITS))
-
-
 @dataclass(frozen=True)
-class ShuffledData(GroupSum):
+class ShuffledData(OfVictims, GroupSum):
     """Theorem C: every two neighbouring data sets whose entries are shuffled before the positions report on them."""
 
     @property
@@ -281,12 +202,12 @@ class ShuffledData(GroupSum):
         """The laws of the positions."""
         return _positions(self.crowd)
 
-    def sides(self, level: Level) -> Sides:
+    def sides(self, level: Level, n: int) -> Sides:
         return self.positions(level), lambda: arb(self.crowd.n), lambda: arb(0)
 
 
 @dataclass(frozen=True)
-class CommonBlanket(GroupSum):
+class CommonBlanket(OfVictims, GroupSum):
     """Theorem D: one pair of inputs of a victim, behind the blanket that the messages of all others share."""
 
     compared: tuple[str, str]
@@ -300,8 +221,8 @@ class CommonBlanket(GroupSum):
         """The columns of all mechanisms."""
         return columns_of(self.crowd)[self.victims.group, self.compared]
 
-    def sides(self, level: Level) -> Sides:
-        return self.victim.sides(level, True)
+    def sides(self, level: Level, n: int) -> Sides:
+        return self.victim.sides(level)
 
     def counted(self, level: Level) -> arb | None:
         return mean_of_counts(self.victim, level)
