@@ -9,7 +9,7 @@ from math import exp, inf
 from typing import Any
 
 import sympy as sp
-from flint import arb, fmpq
+from flint import fmpq
 
 from symamp.accounting.curves import CurvePoints, curve_above
 from symamp.accounting.exports import event_classes, loss_distribution, opendp_profile, profile_callable, to_document
@@ -213,7 +213,7 @@ class Composition(HasCurve, Accounted):
     True
     """
 
-    _internal_names = "delta_of estimate known of"
+    _internal_names = "delta_of is_slow known of"
 
     rounds: tuple[tuple[Round, int], ...]
 
@@ -231,6 +231,11 @@ class Composition(HasCurve, Accounted):
     def count(self) -> int:
         """How many rounds there are."""
         return self.known.count
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether points of the upper end take long."""
+        return any(found.is_slow for found, _ in self.rounds)
 
     @property
     def mu(self) -> float:
@@ -343,27 +348,6 @@ class Composition(HasCurve, Accounted):
         tops = [(found, count, found.top or fmpq(1)) for found, count in self.rounds]
         curves = (RoundCurve(found, count, CurvePoints((), 1 / top, top), _LEAST_BITS) for found, count, top in tops)
         return Side(tuple(curves), eps, None, _BITS)
-
-    def estimate(self, query: Query, up: bool, width: float) -> float:
-        """Return an estimate of the logarithm of an end of delta, from points as dense as ``width`` asks.
-
-        Points above are estimates themselves; those below cost no more than estimates.
-        """
-        value = float(sp.N(query.given, 17))
-        log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
-        if any(isinstance(found, DirectedRound) for found, _ in self.rounds):
-            return log_delta
-        only = self._only_level(query)
-        found = self.known.pairs(up, value, log_delta, width, level=only, estimated=True)
-        if not found.pairs:
-            return -inf
-        if only is not None and up:
-            left = found.pairs[0][0].divergence(only)
-            with at_precision(64):
-                return float(arb(left).log()) if left > 0 else -inf
-        near = found.near(value) if up else found
-        estimate = estimate_divergence(FloatProduct.of(near.pairs), value, WIDEST_SUM)
-        return estimate.log_upper if up else estimate.log_lower
 
     def _only_level(self, query: Query) -> fmpq | None:
         """Return the level of the question as a fraction, rounded down, if there is one round: no other one matters."""

@@ -100,7 +100,7 @@ class CoordinateSums(RoundProfile, HasCurve):
     True
     """
 
-    _internal_names = "one_end parts mu"
+    _internal_names = "parts mu"
 
     mechanism: Any
     n: int
@@ -163,18 +163,6 @@ class CoordinateSums(RoundProfile, HasCurve):
         least = self._least(found, level)
         most = ZERO if self._is_beyond(answer.asked.given) else answer.most
         return self._between(answer, found, least, most, expression_text(answer.asked.given))
-
-    def one_end(self, asked: Query, log_delta: float, width: float, above: bool) -> Answer:
-        """Return an answer for delta with one end, near e^log_delta; ``width`` is that of eps."""
-        if above or not isinstance(self.mechanism, Unary):
-            return self.rounds(1).delta_of(asked, width, (above,))
-        found = self._sums(asked.level, log_delta)
-        least = ZERO if found is None else self._least(found, asked.level)
-        text = f"{self.mechanism!r}, n = {self.n:,}, by coordinates"
-        question = Question(Rounds(((text, 1),), text=text), self.n)
-        held = (0, 0) if found is None else found.held
-        proof = SumsProof(RoundsProof(None, None), held, ((0, 0), (0, 0)), 2, asked.written, Dyadic(1))
-        return Answer(question, asked, least, Dyadic(1), Interval(least.below, 1.0), aimed=inf, proof=proof)
 
     @staticmethod
     def _least(found: UnarySums, level: Level) -> Dyadic:

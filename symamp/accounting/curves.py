@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from math import exp, expm1, inf, sqrt
 from typing import TypeVar
 
-from flint import arb, fmpq
+from flint import fmpq
 
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
@@ -22,8 +22,6 @@ LEAST_BITS = 100_000
 """What is below 2^-this lies between 0 and it: fractions stay short."""
 _BITS, _LEAST = 64, Dyadic(1, -LEAST_BITS)
 """Bits of an end, which decide the size of fractions; and the least end above."""
-_LARGEST_LOG = 1e5
-"""Estimates whose logarithms are farther from 0 are as good as 0."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +38,6 @@ class CurvePoint:
         with at_precision(_BITS):
             below, above = Dyadic.of((low.ball * 1).lower()), max(Dyadic.of((high.ball * 1).upper()), _LEAST)
         return CurvePoint(level, fmpq(0) if below < _LEAST else below.fraction, min(above.fraction, fmpq(1)))
-
-    @staticmethod
-    def estimated(level: fmpq, log_value: float) -> CurvePoint:
-        """Return the point with both ends at an estimate: not a bound."""
-        with at_precision(_BITS):
-            value = Dyadic.of(arb(min(max(log_value, -_LARGEST_LOG), 0.0)).exp().mid())
-        return CurvePoint.of_ends(level, value, value)
 
     def floored(self, bits: int) -> CurvePoint:
         """Return the point with ends below 2^-bits moved outward, to 0 or up to it: fractions stay short."""

@@ -113,12 +113,10 @@ class RoundPairs:
         even: bool = False,
         effort: str = "default",
         level: fmpq | None = None,
-        estimated: bool = False,
     ) -> Pairs:
         """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
 
-        One round that is asked about one ``level`` E >= 1 needs no other point above. ``estimated`` pairs are made
-        of estimates in floats, and bound nothing.
+        One round that is asked about one ``level`` E >= 1 needs no other point above.
 
         ``even`` ones are for questions that are not known yet. A ``tail`` asks for further points up to the local
         budget, so that no loss is infinite that is finite; it says how small a divergence there matters, as minus its
@@ -135,7 +133,6 @@ class RoundPairs:
             even,
             checked_effort(effort),
             level if up and self.count == 1 else None,
-            estimated,
         )
         if key not in self._made:
             self._made[key] = self._pairs(*key)
@@ -155,7 +152,6 @@ class RoundPairs:
         even: bool,
         effort: str,
         level: fmpq | None,
-        estimated: bool,
     ) -> Pairs:
         curves, limits = list[RoundCurve](), Limits.of(effort)
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
@@ -190,7 +186,7 @@ class RoundPairs:
                 continue
             bottom = None if top is None else 1 / top
             if up:
-                near = found.estimated(levels) if estimated else found.above(levels, limits=limits)
+                near = found.above(levels, limits=limits)
                 beyond = found.above(tails, far=True, limits=limits)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
@@ -201,7 +197,7 @@ class RoundPairs:
                 continue
             worst = None if top == 1 else found.below(max(centre, s / 2.0))
             if worst is not None:
-                below = points_of(*worst, (*levels, *tails), top, bits, limits=limits, estimated=estimated)
+                below = points_of(*worst, (*levels, *tails), top, bits, limits=limits)
                 curves.append(RoundCurve(found, count, below, bits, worst))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves), limits.was_met)

@@ -138,10 +138,6 @@ class Round:
         """
         raise NotImplementedError
 
-    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
-        """Return estimates of what ``above`` bounds: in floats, where they are quicker than bounds."""
-        return self.above(levels, limits=Limits())
-
     def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
         return None
@@ -233,11 +229,6 @@ class ShuffledRound(Round):
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
         cheap = descend(levels, lambda e: known.get(e) or point(e, more, far=True), tolerance, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
-
-    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
-        """Return estimates of what ``above`` bounds, by the part that is the largest near the deviation."""
-        part, n, settings = self._chosen[0][1], self.question.n, _search().rough
-        return tuple(CurvePoint.estimated(e, part.log_estimate(level_at(e), n, settings)) for e in levels)
 
     def is_cheap(self, level: fmpq) -> bool:
         """Return whether only a fast bound was evaluated at a level."""
@@ -366,20 +357,18 @@ def points_of(
     bits: int,
     *,
     limits: Limits,
-    estimated: bool = False,
 ) -> CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
     Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out.
-    ``estimated`` ones are estimates in floats, and enclose nothing.
     """
     levels, orders = tuple(levels), [found]
-    if isinstance(found, StepSums) and not estimated:
+    if isinstance(found, StepSums):
         return CurvePoints.of_tests(_tests(found, levels, bits))
     if not is_symmetric(found):
         orders.append(found.swapped())
     parts = [(order, limits.part(BELOW / len(orders))) for order in orders]
-    right, *left = (_descended(order, levels, n, bits, part, estimated) for order, part in parts)
+    right, *left = (_descended(order, levels, n, bits, part) for order, part in parts)
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
@@ -403,14 +392,10 @@ def _settings(n: int) -> Settings:
     return _POINT_OF_FEW if n <= _FEW_USERS else _POINT
 
 
-def _descended(
-    order: Repeated, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits, estimated: bool
-) -> tuple[CurvePoint, ...]:
+def _descended(order: Repeated, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits) -> tuple[CurvePoint, ...]:
     settings = _settings(n).under(limits)
 
     def point(e: fmpq) -> CurvePoint:
-        if estimated:
-            return CurvePoint.estimated(e, order.log_estimate(level_at(e), n, settings.rough)).floored(bits)
         found = order.enclose(level_at(e), n, settings)
         with at_precision(found.precision + 64):
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
@@ -544,14 +529,6 @@ class SampledRound(Round):
         times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
         """
         inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, limits=limits)
-        return self._seen(inner)
-
-    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
-        """Return estimates of what ``above`` bounds."""
-        return self._seen(self.base.estimated(1 + (e - 1) / self.rate for e in levels))
-
-    def _seen(self, inner: Iterable[CurvePoint]) -> tuple[CurvePoint, ...]:
-        """Return points of the unsampled round, seen through the sampling."""
         return tuple(CurvePoint(1 + self.rate * (p.level - 1), fmpq(0), self.rate * p.high) for p in inner)
 
     def below(self, eps: float) -> tuple[Repeated, int] | None:

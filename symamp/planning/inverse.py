@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
 from os import PathLike
 from typing import Any, Protocol
@@ -12,17 +13,20 @@ import sympy as sp
 
 from symamp.accounting.composition import Composition
 from symamp.accounting.coordinates import COORDINATES, MESSAGES, CoordinateSums, coordinate_sums, is_by_coordinates
+from symamp.accounting.losses import gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.privacy_profile import Profile
+from symamp.bounds.registry import by_default
 from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError, Problem, checked_call, shown
 from symamp.formulas.order import sign
 from symamp.numbers.dyadic import Dyadic, decimal_end
+from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import LARGEST_N, Count, Real, exact_number, users
 from symamp.numbers.surroundings import undisturbed
-from symamp.planning.search import Goal, ManyRounds, OneRound, Range, Search, UsersWhoDiffer
 from symamp.questions.answer import Answer
+from symamp.questions.backwards import Goal, Proof, Range, guessed, proofs
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
 from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.question import Question, checked_subject
@@ -125,6 +129,11 @@ class Inverse(TwoEnds):
 
 _LEAST_EPS0 = 1e-9
 """The least local budget that is tried."""
+_FIRST_USERS = 1e6
+"""How many users a search begins with: few take longer to evaluate."""
+_ACCURACY, _SLOW_ACCURACY, _SHARE, _WIDTH, _WIDEST, _DELTA_GAP = 1e-3, 1e-2, 0.025, 4.0, 3e-2, 1e-3
+"""How near ends of many rounds are sought, relatively, usually and where points cost much, and in parts of the bracket;
+the width of eps in units of it, and the largest; and the width of delta that sums aim at."""
 _FEWER_USERS = "the report of one more user can be added to the shuffled reports without knowing whose they are"
 _FEWER_DRAWN = "at the same rate more users who are drawn hide the same reports"
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
@@ -192,8 +201,9 @@ def largest_eps0(
     most = _largest_evaluated(family)
     if floor_ >= most:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS * fixed.rounds:g}")
-    numbers = Range(max(floor_, _LEAST_EPS0), most, rising=True, whole=False)
-    private, violated = fixed.search(goal, numbers, subject, lambda _: count).proofs(floor_ or None)
+    least = max(floor_, _LEAST_EPS0)
+    begin = min(max(1.0, 2.0 * least), most)
+    private, violated = fixed.proofs(goal, Range(least, most, True, begin, is_budget=True), subject, lambda _: count)
     lower, safe = (floor_, None) if private is None else (private.x, private.answer)
     upper, unsafe = (inf, None) if violated is None else (violated.x, violated.answer)
     asked = (*_users(n), *goal.shown, *fixed.shown)
@@ -251,13 +261,10 @@ def least_n(
     else:
         one = Question.of(mechanism, whole(1), method, participation=participation).subject
         subject = lambda _: one  # noqa: E731
-    search = fixed.search(goal, Range(1.0, largest, rising=False, whole=True), subject, round)
+    numbers = Range(1.0, largest, False, min(_FIRST_USERS, largest), grain=1.0)
     asked, named = (*goal.shown, *fixed.shown), _named(mechanism, taking)
     reason = _FEWER_USERS if fixed.per_user is None else _FEWER_DRAWN
-    alone = search.answer(1.0, True)
-    if goal.is_met(alone):
-        return Inverse("n", named, asked, whole(1), whole(1), alone, None, reason)
-    private, violated = search.proofs()
+    private, violated = fixed.proofs(goal, numbers, subject, round)
     upper, safe = (inf, None) if private is None else (whole(round(private.x)), private.answer)
     lower, unsafe = (whole(1), None) if violated is None else (whole(round(violated.x)) + 1, violated.answer)
     return Inverse("n", named, asked, lower, upper, safe, unsafe, reason)
@@ -318,8 +325,8 @@ def most_rounds(
     def many(x: float) -> Composition:
         return Composition.of((found, count * round(x)) for found, count in one.rounds)
 
-    numbers = Range(1.0, float(LARGEST_ROUNDS // one.count), rising=True, whole=True)
-    private, violated = ManyRounds(goal, numbers, many).proofs()
+    numbers = Range(1.0, float(LARGEST_ROUNDS // one.count), True, 1.0, grain=1.0)
+    private, violated = _of_rounds(goal, numbers, many, is_known=True)
     lower, safe = (0, None) if private is None else (round(private.x), private.answer)
     upper, unsafe = (inf, None) if violated is None else (round(violated.x) - 1, violated.answer)
     return Inverse("rounds", named, (*given, *goal.shown), lower, upper, safe, unsafe, _FEWER_ROUNDS)
@@ -403,15 +410,22 @@ class Fixed:
             return subject.seen(self.participation)
         return subject if self.participation is None else self.participation.subject(subject)
 
-    def search(
+    def proofs(
         self, goal: Goal, numbers: Range, subject: Callable[[float], Any], count: Callable[[float], int]
-    ) -> Search:
-        """Return the search for where so many users that count, of a subject, meet the goal."""
+    ) -> tuple[Proof | None, Proof | None]:
+        """Return what proves that so many users that count, of a subject, meet the goal, and that they miss it."""
         if not self.is_one_round:
-            return ManyRounds(goal, numbers, lambda x: self.whole(subject(x), count(x)))
-        if isinstance(subject(1.0), HeterogeneousUsers):
-            return UsersWhoDiffer(goal, numbers, subject)
-        return OneRound(goal, numbers, subject, count, self.method)
+            return _of_rounds(goal, numbers, cache(lambda x: self.whole(subject(x), count(x))))
+
+        def ask(x: float, above: bool, _: float) -> Answer:
+            about = subject(x)
+            if isinstance(about, HeterogeneousUsers):
+                return Profile(Question.of_users(about)).answer(goal.at)
+            # Whatever bounds it from above will do where the lower end is wanted.
+            method = self.method if above else by_default(about)[0].name
+            return Profile(Question.of(about, count(x), method)).answer(goal.at)
+
+        return proofs(goal, numbers, ask)
 
     def whole(self, subject: Any, count: int) -> Composition | CoordinateSums:
         """Return the rounds of so many users that count; of one round by coordinates the view itself."""
@@ -427,6 +441,32 @@ class Fixed:
         people = self.people if self.per_user is None else count * self.per_user
         drawn = one if people is None else one.sampled(n=count, of=people)
         return drawn.rounds(self.rounds)
+
+
+def _of_rounds(
+    goal: Goal, numbers: Range, whole: Callable[[float], Composition | CoordinateSums], *, is_known: bool = False
+) -> tuple[Proof | None, Proof | None]:
+    """Return what proves that rounds meet the goal, and that they miss it; the normal law says where to begin.
+
+    Where points cost much, and not all x have one and the same round (``is_known``), each answer has one step less
+    effort.
+    """
+    value = float(sp.N(goal.at.given, 17))
+    efforts = list(EFFORTS)
+    less = efforts[max(efforts.index(goal.at.effort) - (not is_known), 0)]
+
+    def ask(x: float, above: bool, accuracy: float) -> Answer:
+        found = whole(x)
+        if isinstance(found, CoordinateSums):
+            return found.delta(goal.at.written, gap=_WIDEST, effort=goal.at.effort)
+        least = _WIDEST if above and found.is_slow else min(_WIDTH * accuracy, _WIDEST)
+        width = max(least, *(one.gap if above else one.gap_below for one, _ in found.rounds))
+        effort = less if above and found.is_slow else goal.at.effort
+        return found.delta_of(replace(goal.at.to_gap(_DELTA_GAP), effort=effort), width, (above,))
+
+    begun = guessed(goal, numbers, lambda x: gaussian_log_delta(whole(x).mu, value))
+    slow = not is_known and getattr(whole(begun.start), "is_slow", False)
+    return proofs(goal, replace(begun, accuracy=_SLOW_ACCURACY if slow else _ACCURACY, share=_SHARE), ask)
 
 
 def _users(n: Count | None) -> tuple[tuple[str, str], ...]:

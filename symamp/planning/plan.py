@@ -26,7 +26,6 @@ from symamp.families import (
 from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_eps0
-from symamp.planning.search import is_slow
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, cell, json_number
 from symamp.randomizers.mechanism import UTILITIES, variance_of
@@ -324,11 +323,11 @@ def _together(
         (first, *others) = best.values()
         private = first.budget.private
         if private is None or others:
-            private = whole.delta_of(goal.to_gap(_GAP), _SLOW_GAP if is_slow(whole) else _GAP, (True,))
+            private = whole.delta_of(goal.to_gap(_GAP), _SLOW_GAP if whole.is_slow else _GAP, (True,))
         if private.most.at_most(delta.given):
             return mechanisms, whole, private
     raise ArgumentError("eps", Problem("no local budget is proved to meet this goal"), "take a larger eps, delta or n")
 
 
 def _epsilon(whole: Composition, delta: Real, effort: str = "default") -> Answer:
-    return whole.epsilon(delta, gap=_SLOW_GAP if is_slow(whole) else _GAP, effort=effort)
+    return whole.epsilon(delta, gap=_SLOW_GAP if whole.is_slow else _GAP, effort=effort)

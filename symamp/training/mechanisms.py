@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, inf
+from functools import cache
 from numbers import Integral
 from typing import Any
 
@@ -20,16 +20,16 @@ from symamp.accounting.round import Round
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
-from symamp.numbers.dyadic import Dyadic, float_above, float_below
+from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.reading import Count, Real, exact_number, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
+from symamp.questions.backwards import Goal, Range, proofs
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.questions.risk import RATES, Risk, risk_of, value_at
 from symamp.settings.rounds import Rounds
-from symamp.sums.inversion import log_of
 from symamp.sums.kernels.one_sided import Lognormal, log_moment, log_negative_moment
 from symamp.training.certificate import Sampled, TrainingProof
 from symamp.training.rounds import (
@@ -48,10 +48,8 @@ _COVERED = (
     "published before; not covered: batches that are kept for several epochs, gradients that are not clipped"
 )
 _LARGEST_STEPS, _LARGEST_ORDER, _BITS_OF_MOMENTS = 10**9, 512, 128
-_MOST_EPOCHS, _LEAST_SIGMA, _LARGEST_SIGMA, _STEP_OF_SIGMA = 10**5, -1387, 9216, 256
-"""How far questions asked backwards look; of sigma the exponents of 1.001, and those of the first steps."""
-_SECANTS, _NEAR_SIGMA = 8, 64
-"""How often sigma is sought by secants, and how near it is known when these are believed: noise costs width alone."""
+_MOST_EPOCHS, _ACCURACY_OF_SIGMA = 10**5, 3e-4
+"""How far questions asked backwards look, and how near sigma is sought, relatively."""
 
 CountedRounds = tuple[tuple[Round, int], ...]
 """Rounds, each with how often it is run."""
@@ -503,48 +501,16 @@ def least_sigma(
     >>> 1.3 < low < high < 1.5 and high / low < 1.003
     True
     """
-    target = failure_probability(delta)
-    asked: dict[int, Answer] = {}
 
-    def sigma(k: int) -> sp.Rational:  # in steps of a thousandth: 1001^k/1000^k, written with few digits
-        return sp.Rational(round(2**20 * 1.001**k), 2**20)
+    @cache
+    def ask(sigma: float) -> Answer:
+        return make(sp.Rational(sigma)).delta(eps, gap=gap, effort="quick")
 
-    def last(is_noisy: Callable[[Answer], bool], end: Callable[[Answer], Dyadic], side: int) -> int | None:
-        """Return about the first step at which sigma is noisy enough (side 1), or the last at which it is not."""
-        k, tries = 0, 0
-        while True:
-            if k not in asked:
-                asked[k] = make(sigma(k)).delta(eps, gap=gap, effort="quick")
-            low = max((j for j, a in asked.items() if not is_noisy(a)), default=None)
-            high = min((j for j, a in asked.items() if is_noisy(a)), default=None)
-            if low is None or high is None:
-                k = min(asked) - _STEP_OF_SIGMA if low is None else max(asked) + _STEP_OF_SIGMA
-                if not _LEAST_SIGMA <= k <= _LARGEST_SIGMA:
-                    return low if side < 0 else high
-                continue
-            logs = {j: log_of(end(a).fraction / target) for j, a in asked.items()}
-            place = _secant({j: x for j, x in logs.items() if -inf < x < inf})
-            place, tries = (low + high) / 2.0 if place is None or tries > _SECANTS else place, tries + 1
-            wanted = high if side > 0 else low
-            if high - low <= 1 or (high - low <= _NEAR_SIGMA and abs(wanted - place) <= 1.0):
-                return wanted
-            k = min(max(floor(place) + 1 if side > 0 else ceil(place) - 1, low + 1), high - 1)
-
-    high = last(lambda a: a.most.at_most(target), lambda a: a.most, 1)
+    numbers = Range(0.25, 1e4, False, 1.0, _ACCURACY_OF_SIGMA, grain=2.0**-20)
+    high, low = proofs(Goal.of(eps, delta, "quick"), numbers, lambda sigma, above, accuracy: ask(sigma))
     if high is None:
         raise ArgumentError("eps", Problem("no sigma up to 10^4 is proved to be enough"), "take a larger eps or delta")
-    low = last(lambda a: not a.least.exceeds(target), lambda a: a.least, -1)
-    return (sp.S.Zero if low is None else sigma(low)), sigma(high)
-
-
-def _secant(logs: dict[int, float]) -> float | None:
-    """Return where the line through the two values next to 0 is 0; None where it does not fall."""
-    nearest = sorted(logs, key=lambda k: abs(logs[k]))[:2]
-    if len(nearest) < 2:
-        return None
-    (a, x), (b, y) = ((k, logs[k]) for k in nearest)
-    slope = (y - x) / (b - a)
-    return a - x / slope if slope < 0.0 else None
+    return (sp.S.Zero if low is None else sp.Rational(low.x)), sp.Rational(high.x)
 
 
 # -------------------------------------------------------------------------------------- An event of dp_accounting, read

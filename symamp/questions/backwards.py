@@ -1,0 +1,157 @@
+"""Where a guarantee is met: secants through certified ends of delta, from both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import asinh, ceil, exp, expm1, floor, log
+
+from symamp.numbers.reading import Real
+from symamp.questions.answer import Answer
+from symamp.questions.solve import log_miss
+from symamp.settings.question import Query
+from symamp.sums.divergence import Settings
+
+# What is tuned: answers against how near they are to each other. Rules of thumb.
+_LEAST_HEIGHT, _LEAST_LOG_VALUE = 1e-3, -1e5
+"""What keeps numbers finite: the least share of log delta that a value has, and the least logarithm of a value."""
+_MOST, _SECANTS, _FIRST_STEP, _FLAT, _STEEP = 60, 12, 1.0, 0.1, 10.0
+"""Answers for one side, and after how many a bracket is halved; the first step where nothing says how far to go; and
+slopes that say nothing."""
+_NEAR, _SAME = 3.0, 1e-12
+"""How far beyond the root a proof may be, in units of the accuracy; and places near to an end, relatively, are it."""
+_GUESSES, _CLOSE = 8, 0.05
+"""Estimates by which a place to begin is found, and how near it is sought."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The central guarantee that is sought: ``at`` asks for delta at its eps, ``target`` has the delta to be met."""
+
+    at: Query
+    target: Query
+
+    @staticmethod
+    def of(eps: Real, delta: Real, effort: str) -> Goal:
+        """Return the goal, its numbers read."""
+        return Goal(Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap))
+
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """Both numbers as they were given, with their names."""
+        return ("eps", self.at.written), ("delta", self.target.written)
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers x that are looked at: from ``least`` to ``most``, multiples of ``grain``; delta is ``rising`` in x.
+
+    ``start`` is the first that is asked about. Ends are sought to the ``accuracy``, relatively, or to a ``share`` of
+    what is between them. Of normal losses log delta is about as 1/x where it falls, -1/x where it is rising, or, of
+    local budgets, as -1/sinh(x/2)^2.
+    """
+
+    least: float
+    most: float
+    rising: bool
+    start: float
+    accuracy: float = 1e-6
+    share: float = 0.0
+    grain: float = 0.0
+    is_budget: bool = False
+
+    def place(self, x: float) -> float:
+        """Return a place in which the logarithm of log delta is about a line of slope 1 or -1."""
+        return x + 2.0 * log(-0.5 * expm1(-x)) if self.is_budget else log(x)
+
+    def admitted(self, place: float, outward: int) -> float:
+        """Return the x of a place, or the next one outward that there is."""
+        first, last = self.place(self.least), self.place(self.most)
+        if not first < place < last:
+            return self.least if place <= first else self.most
+        x = 2.0 * asinh(exp(place / 2.0)) if self.is_budget else exp(place)
+        x = (ceil if outward > 0 else floor)(x / self.grain) * self.grain if self.grain else x
+        ends = self.least, self.most
+        return next((end for end in ends if abs(x - end) <= _SAME * end), min(max(x, self.least), self.most))
+
+
+@dataclass(frozen=True)
+class Proof:
+    """An answer that proves one side of delta, at the number x that it is about."""
+
+    answer: Answer
+    x: float
+
+
+Ask = Callable[[float, bool, float], Answer]
+"""An answer for delta at x that has the upper end, or the lower one, for roots that are sought to an accuracy."""
+
+
+def proofs(goal: Goal, numbers: Range, ask: Ask) -> tuple[Proof | None, Proof | None]:
+    """Return what proves that the goal is met, and that it is missed, as near to each other as they are found.
+
+    None where nothing is proved. The lower end is sought first: it is the quicker one, and the other is near.
+    """
+    missed, *begin = _nearest(goal, numbers, ask, False, numbers.start, 1.0)
+    met, *_ = _nearest(goal, numbers, ask, True, *begin)
+    return met, missed
+
+
+def _nearest(
+    goal: Goal, numbers: Range, ask: Ask, above: bool, start: float, slope: float
+) -> tuple[Proof | None, float, float]:
+    """Return the nearest proof of one side that is found, and about the root of that end with the slope there.
+
+    ``slope`` is how fast the side gets farther inside outward, from where it is proved on.
+    """
+    outward, log_delta = (1 if above is not numbers.rising else -1), goal.target.log_delta
+    best: Proof | None = None
+    proved = failed = last = None
+    accuracy = numbers.accuracy
+    x, step, seen = start, _FIRST_STEP, set[float]()
+    for tries in range(_MOST):
+        answer, at = ask(x, above, accuracy), numbers.place(x)
+        seen.add(x)
+        if answer.most.at_most(goal.target.given) if above else answer.least.exceeds(goal.target.given):
+            best, proved = Proof(answer, x), at
+        else:
+            failed = at
+        value = log_miss(answer.most if above else answer.least, log_delta) + log_delta
+        inside = bent(value, log_delta) * (-1.0 if above else 1.0)
+        if is_told := _LEAST_LOG_VALUE < value < _LEAST_HEIGHT * log_delta:
+            found = outward * (inside - last[1]) / (at - last[0]) if last is not None else slope
+            slope, last = found if _FLAT < found < _STEEP else slope, (at, inside)
+        root = at - outward * inside / slope
+        if above and len(seen) == 1 and is_told and start != numbers.start:  # the other end is at this place
+            accuracy = max(accuracy, numbers.share * abs(root - at))
+        if proved == at and is_told and inside <= _NEAR * accuracy * slope:
+            break
+        aim = root + outward * accuracy if is_told else at + (-outward if proved == at else outward) * step
+        if proved is not None and failed is not None:
+            if abs(proved - failed) <= accuracy:
+                break
+            if tries > _SECANTS or not min(proved, failed) < aim < max(proved, failed):
+                aim = (proved + failed) / 2.0
+        step *= 2.0
+        x = numbers.admitted(aim, outward)
+        if x in seen:
+            x = numbers.admitted(at + outward * step, outward) if best is None else best.x - outward * numbers.grain
+            if x in seen or not numbers.least <= x <= numbers.most or numbers.grain < accuracy * x:
+                break
+    return best, (start if last is None else x if best is None else best.x), slope
+
+
+def bent(log_value: float, log_delta: float) -> float:
+    """Return a number of the sign of the difference, nearly a line in a place where sums are normal."""
+    return log(log_delta / min(max(log_value, _LEAST_LOG_VALUE), _LEAST_HEIGHT * log_delta))
+
+
+def guessed(goal: Goal, numbers: Range, roughly: Callable[[float], float]) -> Range:
+    """Return the range with the place to begin at where an estimate of log delta is that of the goal."""
+    place = numbers.place(numbers.start)
+    for _ in range(_GUESSES):
+        step = bent(roughly(numbers.admitted(place, 1)), goal.target.log_delta)
+        place -= step if numbers.rising else -step
+        if abs(step) < _CLOSE:
+            break
+    return replace(numbers, start=numbers.admitted(place, 1))
