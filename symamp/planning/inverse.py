@@ -240,7 +240,7 @@ def least_n(
 
     >>> import symamp as sa
     >>> print(sa.least_n(sa.RandomizedResponse(k=10, eps0=1), eps="0.0027292", delta="1e-8"))
-    least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
+    least n in [1,000,..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
     >>> daily = sa.least_n(sa.RandomizedResponse(k=10, eps0=1), eps="0.01", delta="1e-6", rounds=30, rate="1/10")
     >>> 14_000 < daily.lower < daily.upper < 14_500
     True
