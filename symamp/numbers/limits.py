@@ -46,8 +46,8 @@ class Work(NamedTuple):
 # (tests/golden) and hard tables; half of all evaluations are within a third of it. Where they are wrong the same
 # answers are found in other times, and searches that are capped end earlier or later.
 
-KERNEL_PLAN, PLANNED = Work(1000.0, 0.05), Work(180.0, 0.0145)
-"""A plan for a kernel that is searched, and one that is taken over, in doubles; values x frequencies."""
+KERNEL_PLAN = Work(1000.0, 0.05)
+"""A plan for a kernel that is searched, in doubles; values x frequencies."""
 KERNEL_IN_BALLS, KERNEL_IN_DOUBLES, TABLE = Work(260.0, 0.95), Work(220.0, 0.023), 13_000
 """A kernel in balls, and in doubles with radii, where each value has a table that takes as much as so many
 frequencies; values x frequencies."""

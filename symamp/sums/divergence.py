@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from math import frexp, inf, ldexp, log, log10
+from math import inf, log, log10
 from typing import Protocol
 
 import numpy as np
@@ -23,11 +23,9 @@ from symamp.numbers.limits import (
     MISCOUNTED,
     NO_LIMITS,
     OUTCOME,
-    PLANNED,
     STEP,
     TABLE,
     Limits,
-    kept,
 )
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
@@ -35,7 +33,7 @@ from symamp.sums.binomial_tails import TailPlan, lost_bits, plan_tails, tail_sum
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence, exact_plateau
 from symamp.sums.kernels.balls import certified_sum, suits_doubles
-from symamp.sums.kernels.floats import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
+from symamp.sums.kernels.floats import FloatSum, chernoff_sum, float_sum, sharp_sum
 from symamp.sums.kernels.tilted import Plan, Power, gaussian_estimate, saddle_tilt
 
 # --- Which evaluator suits a law at a level, chosen in doubles: enumeration, binomial tails or a kernel and its plan
@@ -51,11 +49,8 @@ _STEPS_FOR_DIGITS, _STEPS_PER_FREQUENCY = 3_000_000, 12
 _FAST_FREQUENCIES, _FEW_VALUES, _MOST_IF_SLOW = 400, 128, 4_000
 """Frequencies of a kernel that is tried first; up to so many values of G a frequency is cheap, of more so many may be
 asked for at the usual gap."""
-_NEIGHBOURS, _POORER = (2**4, 2**12), 1.2
-"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does; where
-even a neighbour misses the gap its plan may be so much wider."""
 AS_SHARP = 2.0
-"""A plan of a neighbour, or a sum in doubles, may come out so much wider than it was estimated."""
+"""A sum in doubles may come out so much wider than it was estimated."""
 _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
 """Up to so many users, with up to so many values, rational laws are summed exactly."""
 ROUGH_GAP, _FEW_USERS, _MANY_VALUES = 1e-3, 2_000, 64
@@ -148,39 +143,6 @@ class OneLaw:
     def balls(self, level: Level) -> BallGparv:
         """Return the law in balls."""
         return ball_gparv(self.law, level)
-
-
-def shared_sum(law: Leveled, g: FloatGparv, level: Level, n: int, settings: Settings) -> FloatSum | None:
-    """Return the sum by the kernel of a level nearby where that is sharp enough: plans change slowly with eps."""
-    if n == 1 or not g.is_positive or g.exponent != 0:
-        return None
-    mantissa, exponent = frexp(_near_double(level))
-    # If a search is slow and its plan may miss the gap, it is made next to where it is needed.
-    wanted = _NEIGHBOURS if len(g.values) <= _FEW_VALUES else _NEIGHBOURS[-1:]
-    for parts in wanted if mantissa else ():
-        shared = _shared_kernel(settings.limits, law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
-        # Where the gap is missed a plan is worth what it is next to its own level only.
-        if shared is not None and (shared.gap <= settings.gap or parts == _NEIGHBOURS[-1]):
-            settings.limits.charge(PLANNED.of(len(g.values) * shared.plan.blocks.evaluations))
-            found = planned_sum(g, n, shared.plan)
-            if found.gap <= max(settings.gap, _POORER * shared.gap):
-                return found
-    return None
-
-
-def _near_double(level: Level) -> float:
-    """Return eps to nearly all digits."""
-    if level.double is not None:
-        return level.double
-    with at_precision(64):
-        return float(level.eps().mid())
-
-
-@kept(maxsize=1024)
-def _shared_kernel(limits: Limits, law: Leveled, eps: float, n: int, settings: Settings) -> FloatSum | None:
-    # A little sharper than asked for, because neighbours are a little worse.
-    choice = choose(law.floats(Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap, limits=limits))
-    return choice if isinstance(choice, FloatSum) else None
 
 
 Choice = FloatSum | TailPlan | str
@@ -316,8 +278,8 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
 def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
     """Return an enclosure of E[S_+]/n plus the singular part for what ``law.balls`` gives at this level.
 
-    The guarantee is that of ``enclose_divergence``. Levels near to each other share the plan of a kernel. Where a
-    kernel says hardly anything, because rare values are far too large for it, sums on a lattice are tried.
+    The guarantee is that of ``enclose_divergence``. Where a kernel says hardly anything, because rare values are far
+    too large for it, sums on a lattice are tried.
     """
     found = _by_choice(law, level, n, settings)
     if found.plan is None or isinstance(found.plan, TailPlan) or found.relative_gap <= _WIDE:
@@ -338,13 +300,7 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
 def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
     g, bits = law.floats(level), starting_precision(n, settings.gap)
     settings.limits.charge(LAW.of(len(g.values)))
-    matched = law.matched(level, g, bits)
-    near = shared_sum(law, g, level, n, settings) if matched is g else None
-    if near is not None:
-        found = _enclosed(lambda: law.balls(level), n, settings, near, bits)
-        if found.relative_gap <= max(settings.gap, AS_SHARP * near.gap):
-            return found
-    return _enclosed(lambda: law.balls(level), n, settings, choose(matched, n, settings), bits)
+    return _enclosed(lambda: law.balls(level), n, settings, choose(law.matched(level, g, bits), n, settings), bits)
 
 
 def one_user_divergence(law: Law, level: Level) -> arb:
@@ -365,9 +321,7 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
     on_lattice = 1 < n <= _FEW_USERS and len(g.values) >= _MANY_VALUES and g.is_positive
     if on_lattice and settings.gap >= ROUGH_GAP and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
         return _log_of_sum(g, n, log_value)
-    choice: Choice | None = shared_sum(law, g, level, n, settings)
-    if choice is None:
-        choice = choose(g, n, settings)
+    choice = choose(g, n, settings)
     if isinstance(choice, FloatSum):
         # Of laws of some dozen values there may be hundreds to compare.
         enough = ROUGH_GAP if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf

@@ -23,9 +23,8 @@ LARGEST_EPS = 300.0
 _SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY = 0.02, 0.01, 1e-13
 """A value may miss log delta by so much of the gap; where functions jump a bracket is narrowed to so much of what may
 be missed, relatively, and at most so far."""
-_STEPS, _FAR_ABOVE, _LAST_STEP = 8, 1.0, 1e-2
-"""Secant steps before the root is bracketed instead, how far above its aim, in the logarithm, none is promising, and
-from so near a last step is predicted rather than evaluated."""
+_STEPS, _FAR_ABOVE = 8, 1.0
+"""Secant steps before the root is bracketed instead, and how far above its aim, in the logarithm, none is promising."""
 _MOST_BRACKETED, _ROUGH_TOLERANCE, _ASTRAY, _MOST_HEIGHT = 12, 1e-2, 5.0, 1e4
 """Saddle points: of no use for so few users, solved so closely for a start, better than one that they see so far from
 delta, in the logarithm; heights beyond so many times -log delta are cut off, so that a bracket is divided evenly."""
@@ -195,11 +194,8 @@ def falling_root(
         if there == inf:  # no more is asked of this bound
             return following
         steeper = (value - there) / (following - x)
-        former, slope = slope, steeper if isfinite(steeper) and steeper > 0.0 else slope
+        slope = steeper if isfinite(steeper) and steeper > 0.0 else slope
         x, value = following, there
-        # What a further step would leave: the share by which the slope has changed, of what is left now.
-        if abs(value) < _LAST_STEP and abs(value * (1.0 - former / slope)) < tolerance and slope == steeper:
-            return min(max(x + value / slope, 0.0), top)
     low = high = x
     closer, farther = 0.8, 1.25
     while miss(low) < 0.0:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symamp.errors import PrecisionError, Problem
-from symamp.laws.law import FloatGparv, Floats
+from symamp.laws.law import FloatGparv
 from symamp.numbers.systems import NUMPY
 from symamp.sums.kernels.kernel import Cut, Kernel, TwoSided, partition
 from symamp.sums.kernels.tilted import (
     Plan,
     Power,
     TiltedFloats,
-    TiltedLaw,
     Transform,
     Window,
     choose_window,
@@ -44,11 +42,15 @@ _SHARPER, _COARSER, _MANY = 0.25, 8.0, 1_000
 
 
 @dataclass(frozen=True)
-class _Sums:
-    """Estimates of the two sums in units of M(theta)^n."""
+class FloatSum:
+    """Estimates of the two sums in units of M(theta)^n, log M(theta)^n, and the parameters that gave them."""
 
     lower: float
     upper: float
+    log_scale: float
+    window: Window
+    terms: int
+    cut: Cut
 
     @property
     def gap(self) -> float:
@@ -56,27 +58,16 @@ class _Sums:
         found = (self.upper - self.lower) / self.upper if self.upper > 0.0 else np.inf
         return found if found == found else np.inf  # windows of many hundreds overflow while there are few terms
 
-
-@dataclass(frozen=True)
-class _Trial(_Sums):
-    """One of the many that a search makes: the window is known, and plain numbers are made of the last cut only."""
-
-    terms: int
-    cut: Cut
-
-
-@dataclass(frozen=True)
-class FloatSum(_Sums):
-    """The two sums with log M(theta)^n and the plan that gave them."""
-
-    log_scale: float
-    plan: Plan
-
     @property
     def log_value(self) -> float:
         """Natural logarithm of the middle, an estimate of log E[S_+]."""
         middle = 0.5 * (max(self.lower, 0.0) + self.upper)
         return self.log_scale + log(middle) if middle > 0.0 else -np.inf
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The parameters as plain numbers."""
+        return Plan(self.window, self.terms, self.cut.blocks())
 
 
 def float_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float | None = None) -> FloatSum:
@@ -103,7 +94,7 @@ def sharp_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> Fl
         transform = Power(g, n)
         search = _Search(transform.tilted(raised_tilt(transform, saddle)), Kernel, gap, most)
         found = search.refined(gap)
-        return search.in_window(found) if found is not None and found.gap <= gap else None
+        return found if found is not None and found.gap <= gap else None
 
 
 def chernoff_sum(tilted: TiltedFloats) -> FloatSum:
@@ -112,15 +103,7 @@ def chernoff_sum(tilted: TiltedFloats) -> FloatSum:
         search = _Search(tilted, Kernel, _WIDEST, 0)
         found = search.trial(search.window.length, _WIDEST, search.estimate)
         assert found is not None
-        return search.in_window(found)
-
-
-def planned_sum(g: FloatGparv, n: int, plan: Plan) -> FloatSum:
-    """Estimate E[S_+] with a plan that was made for a neighbour of the law; values must not be scaled."""
-    with np.errstate(all="ignore"):
-        tilted = TiltedLaw.of(g, n, plan.window.theta)
-        lower, upper = _bounds(tilted, plan.window, Kernel, _shared_weights(plan))
-        return FloatSum(lower, upper, n * tilted.cumulants.k0, plan)
+        return found
 
 
 class _Search:
@@ -134,13 +117,6 @@ class _Search:
         """Choose the window for a sum of this size, under the tilt."""
         self.estimate = estimate
         self.window = choose_window(self.tilted, float(-np.log(_ALIASING * self.gap * estimate)), self.payoff)
-
-    def in_window(self, found: _Trial) -> FloatSum:
-        """Return a trial with its plan."""
-        exponent = self.tilted.exponent
-        plan = Plan(self.window.in_units(exponent), found.terms, found.cut.blocks())
-        log_scale = self.tilted.n * self.tilted.cumulants.k0 + exponent * log(2.0)
-        return FloatSum(found.lower, found.upper, log_scale, plan)
 
     def found(self) -> FloatSum:
         """Return the sum at the gap, or the sharpest that may be had, to a factor of a few."""
@@ -160,9 +136,9 @@ class _Search:
             best = self.trial(2.5 * length / self.most, gap, self.estimate) or self.trial(length, gap, self.estimate)
         if best is None:
             raise PrecisionError("eps", Problem("the best tilt is beyond the range of doubles"), "take another eps")
-        return self.in_window(best)
+        return best
 
-    def refined(self, gap: float) -> _Trial | None:
+    def refined(self, gap: float) -> FloatSum | None:
         """Return the sum at a gap, or with as many frequencies as may be evaluated; None if the first has too many."""
         spread = normal_spread(self.tilted, self.payoff)
         if not 0.0 < spread < np.inf:  # no normal shape: the integral of the payoff
@@ -187,10 +163,10 @@ class _Search:
             d *= float(np.clip(0.95 * np.sqrt(gap / max(found.gap, 1e-3 * gap)), 0.25, longest))
         return best
 
-    def _is_misjudged(self, found: _Trial, gap: float) -> bool:
+    def _is_misjudged(self, found: FloatSum, gap: float) -> bool:
         return found.gap > gap and 0.0 < found.upper < _FAR_BELOW * self.estimate
 
-    def trial(self, d: float, gap: float, estimate: float) -> _Trial | None:
+    def trial(self, d: float, gap: float, estimate: float) -> FloatSum | None:
         """Return the sum for a smoothing length, None if it takes too many frequencies."""
         tilted, window = self.tilted, self.window
         if not d > window.length * 2.0**-40:
@@ -201,43 +177,23 @@ class _Search:
         cut = partition(
             lambda middle, half: tilted.decays(middle, half) + null_n,
             kernel.modulus,
-            2.0 * np.pi / window.length,
+            kernel.step,
             terms - 1,
             _DROPPED * gap * estimate,
             self.most,
         )
         if cut is None:
             return None
-        lower, upper = _bounds(tilted, window, self.payoff, _weights(kernel, cut.indices))
-        return _Trial(lower - cut.spent, upper + cut.spent, terms, cut)
-
-
-_Weights = tuple[Floats, tuple[float, NDArray[np.complex128]], tuple[float, NDArray[np.complex128]]]
-"""Frequencies, and for each of B- and B+ half of its value at 0 and its values there."""
-
-
-def _bounds(tilted: TiltedFloats, window: Window, payoff: type[TwoSided], weights: _Weights) -> tuple[float, float]:
-    n, w, null_n = tilted.n, window.length, float(np.exp(tilted.n * tilted.log_null))
-    u, (low, below), (high, above) = weights
-    modulus, phase = tilted.log_phi(u)
-    power = np.exp(n * modulus + 1j * (n * phase)) - null_n
-    low = low * (1.0 - null_n) + float((below * power).real.sum())
-    high = high * (1.0 - null_n) + float((above * power).real.sum())
-    others = np.array([window.theta_above, window.theta_below])
-    grown, far = n * (tilted.log_mgf(others) - tilted.cumulants.k0), np.abs(others - window.theta) * w
-    aliasing = float((np.exp(grown + payoff.log_peak(others) - far) / -np.expm1(-far)).sum())
-    return float(2.0 * low / w - aliasing), float(2.0 * high / w)
-
-
-@lru_cache(maxsize=32)
-def _shared_weights(plan: Plan) -> _Weights:
-    """Return the weights of a plan for E[S_+]: the laws of neighbouring levels share them."""
-    evaluated = [np.arange(a, b + 1) for a, b in plan.blocks.evaluated]
-    indices = np.concatenate(evaluated or [np.empty(0, dtype=np.int64)])
-    return _weights(Kernel(NUMPY, plan.window.theta, plan.window.length, plan.terms), indices)
-
-
-def _weights(kernel: TwoSided, indices: NDArray[np.int64]) -> _Weights:
-    u = kernel.step * indices.astype(np.float64)
-    (below, above), (low, high) = kernel.at(u), kernel.at_zero()
-    return u, (low / 2.0, below), (high / 2.0, above)
+        n, u = tilted.n, kernel.step * cut.indices.astype(np.float64)
+        modulus, phase = tilted.log_phi(u)
+        power = np.exp(n * modulus + 1j * (n * phase)) - null_n
+        others = np.array([window.theta_above, window.theta_below])
+        grown, far = n * (tilted.log_mgf(others) - tilted.cumulants.k0), np.abs(others - window.theta) * window.length
+        aliasing = float((np.exp(grown + self.payoff.log_peak(others) - far) / -np.expm1(-far)).sum())
+        lower, upper = (
+            2.0 / window.length * (0.5 * half * (1.0 - null_n) + float((values * power).real.sum()))
+            for half, values in zip(kernel.at_zero(), kernel.at(u), strict=True)
+        )
+        log_scale = n * tilted.cumulants.k0 + tilted.exponent * log(2.0)
+        in_units = window.in_units(tilted.exponent)
+        return FloatSum(lower - aliasing - cut.spent, upper + cut.spent, log_scale, in_units, terms, cut)
