@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
-from flint import arb
 
 from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.decomposition import Component, Decomposition
@@ -18,10 +17,8 @@ from symamp.errors import SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.law import Law, total
+from symamp.laws.law import Law
 from symamp.numbers.reading import printable_number
-from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
-from symamp.numbers.systems import FLINT, compile_expression
 from symamp.public_names import PublicNames
 
 if TYPE_CHECKING:
@@ -102,8 +99,7 @@ class Envelope(PublicNames, ShownInLatex):
         """Return an input whose stop-loss transform is the largest everywhere at this eps, or None if none is found.
 
         If there is one, the data set in which all other users hold it is the worst of all for every n, and the bound
-        is its divergence. All parameters must be numbers. Comparisons are decided in balls, and where balls overlap
-        by the formulas.
+        is its divergence. All parameters must be numbers.
 
         >>> import symamp as sa
         >>> e = sa.HadamardResponse(K=8, eps0=1).envelope()
@@ -112,12 +108,9 @@ class Envelope(PublicNames, ShownInLatex):
         """
         refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
-        with at_precision(CAREFUL_BITS):
-            laws = [_exact(t, e) for t in self.triples]
-            for x, law in zip(self.others, laws, strict=True):
-                if all(other is law or _at_least(law, other) for other in laws):
-                    return x
-        return None
+        laws = [_exact(t, e) for t in self.triples]
+        named = zip(self.others, laws, strict=True)
+        return next((x for x, law in named if all(other is law or _at_least(law, other) for other in laws)), None)
 
     def plot(self, eps: object, ax: Axes | None = None, **values: object) -> Axes:
         """Plot the stop-loss transforms of all classes, their maximum, and that of the blanket, over u.
@@ -251,52 +244,25 @@ def _is_nonnegative(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> bool:
         return False
 
 
-class _Value(NamedTuple):
-    """A constant as a ball and as a formula: the formula is asked only where the ball contains 0."""
-
-    ball: arb
-    formula: sp.Expr
-
-    def sign(self) -> int:
-        if self.ball > 0 or self.ball < 0:
-            return 1 if self.ball > 0 else -1
-        return constant_sign(self.formula)
-
-    def __sub__(self, other: _Value) -> _Value:
-        return _Value(self.ball - other.ball, sp.Add(self.formula, -other.formula, evaluate=False))
-
-
 class _Exact(NamedTuple):
     """The law of G: its atoms (value, mass), and the limit of its stop-loss transform at infinity."""
 
-    atoms: tuple[tuple[_Value, _Value], ...]
-    limit: _Value
+    atoms: tuple[tuple[sp.Expr, sp.Expr], ...]
+    limit: sp.Expr
+
+    def transform(self, u: sp.Expr) -> sp.Expr:
+        gains = [(v - u) * m for v, m in self.atoms if v != u and constant_sign(v - u) > 0]
+        return sp.Add(self.limit, *gains, evaluate=False)
 
 
 def _exact(law: Decomposition, e: sp.Expr) -> _Exact:
-    singular = [v for a, b in law.singular if (v := _value(a - e * b)).sign() > 0]
-    atoms = tuple((_value(c.ratio0 - e * c.ratio1), _value(c.mass)) for c in law.components)
-    return _Exact(atoms, _sum(singular))
-
-
-def _value(expr: sp.Expr) -> _Value:
-    return _Value(compile_expression(expr, ())(FLINT, {}), expr)
-
-
-def _sum(values: list[_Value]) -> _Value:
-    return _Value(total([v.ball for v in values]), sp.Add(*(v.formula for v in values), evaluate=False))
+    singular = [v for a, b in law.singular if constant_sign(v := a - e * b) > 0]
+    return _Exact(tuple((c.ratio0 - e * c.ratio1, c.mass) for c in law.components), sp.Add(*singular))
 
 
 def _at_least(larger: _Exact, smaller: _Exact) -> bool:
     """Whether the stop-loss transform of the first law is proved to be at least that of the second, everywhere.
 
-    It is enough to compare at the values of the first (docs/proofs/convex_order.md, Lemma 1). Balls refute most; only
-    where they contain 0 are formulas compared.
+    It is enough to compare at the values of the first (docs/proofs/convex_order.md, Lemma 1).
     """
-    gains = [_transform(larger, u) - _transform(smaller, u) for u, _ in larger.atoms]
-    return not any(gain.ball < 0 for gain in gains) and all(gain.sign() >= 0 for gain in gains)
-
-
-def _transform(law: _Exact, u: _Value) -> _Value:
-    gains = [(d, m) for v, m in law.atoms if v.formula != u.formula and (d := v - u).sign() > 0]
-    return _sum([law.limit, *(_Value(d.ball * m.ball, d.formula * m.formula) for d, m in gains)])
+    return all(constant_sign(larger.transform(u) - smaller.transform(u)) >= 0 for u, _ in larger.atoms)

@@ -103,18 +103,22 @@ def listed(values: Iterable[_Item], argument: str, of: str = "numbers") -> tuple
     raise ArgumentError(argument, values, f"a list of {of}")
 
 
+def _within(value: object, argument: str, accepted: str, is_accepted: Callable[[sp.Expr], bool]) -> sp.Expr:
+    number = exact_number(value, argument, accepted=accepted)
+    if not is_accepted(number):
+        raise ArgumentError(argument, value, accepted)
+    return number
+
+
 def users(n: object) -> int:
     """Return n as an int: an integer from 1 to 10**18, or a number of another type that is one, such as "1e6"."""
+    if n is None:
+        raise ArgumentError("n", Problem("it is missing"), "give the number of users, such as n=10**6")
     accepted = (
         "an integer from 1 to 10**18, or a real number that is one, such as 1e6; for a random number of users, see "
         "sa.participation"
     )
-    if n is None:
-        raise ArgumentError("n", Problem("it is missing"), "give the number of users, such as n=10**6")
-    number = exact_number(n, "n", accepted=accepted)
-    if not (number.is_Integer and 1 <= number <= LARGEST_N):
-        raise ArgumentError("n", n, accepted)
-    return int(number)
+    return int(_within(n, "n", accepted, lambda x: bool(x.is_Integer and 1 <= x <= LARGEST_N)))
 
 
 def budget(eps: object, name: str = "eps") -> sp.Expr:
@@ -144,14 +148,10 @@ def asked(delta: object, eps: object) -> tuple[str, object]:
 
 def failure_probability(delta: object) -> fmpq:
     """Return delta as an exact fraction in (0, 1)."""
-    number = exact_number(delta, "delta")
-    if not number.is_Rational:
-        raise ArgumentError("delta", delta, "a rational number in (0, 1), such as 1e-6 or '1/1000'")
-    fraction = fmpq_of(number)
-    if not 0 < fraction < 1:
-        raise ArgumentError("delta", delta, "a number in (0, 1)")
+    accepted = "a finite rational number in (0, 1), such as 1e-6 or '1/1000'"
+    number = _within(delta, "delta", accepted, lambda x: bool(x.is_Rational and 0 < x < 1))
     _check_printable(delta, "delta")
-    return fraction
+    return fmpq_of(number)
 
 
 def relative_gap(gap: object) -> float:
@@ -159,10 +159,7 @@ def relative_gap(gap: object) -> float:
     accepted = "a number from 1e-12 to 0.1"
     if isinstance(gap, str):
         raise ArgumentError("gap", gap, accepted)
-    number = exact_number(gap, "gap", accepted=accepted)
-    if not (0 < number < 1 and 1e-12 <= float(number) <= 0.1):
-        raise ArgumentError("gap", gap, accepted)
-    return float(number)
+    return float(_within(gap, "gap", accepted, lambda x: bool(0 < x < 1) and 1e-12 <= float(x) <= 0.1))
 
 
 def _check_printable(value: object, argument: str) -> None:
@@ -604,29 +601,11 @@ def built(
             sizes = f"between 2**-{MAGNITUDE} and 2**{MAGNITUDE} in size"
             refuse(part, f"constants that are real, {sizes}, and that can be told from 0")
 
-    expr = evaluated(formula, symbols, folded, check)
-    if formula not in folded and not formula.is_Symbol:
-        wrong = real(formula, lambda: _difference(formula, expr, symbols, points))
-        if wrong:
-            refuse(formula, f"an expression with real values that SymPy reads as it is written ({wrong})")
-    return expr
-
-
-def evaluated(
-    formula: sp.Expr,
-    symbols: Mapping[str, sp.Symbol],
-    folded: Mapping[sp.Expr, Fraction],
-    check: Callable[[sp.Expr, sp.Expr], None],
-) -> sp.Expr:
-    """Return what SymPy makes of the formula, from below; ``check`` sees each part with what was made of it.
-
-    ``folded`` holds the values of rational parts, which are not left to SymPy.
-    """
     done: dict[sp.Expr, sp.Expr] = {}
 
     def made(f: sp.Expr) -> sp.Expr:
-        expr = done.get(f)
-        if expr is None:
+        """Return what SymPy makes of a part, from below; the values of rational parts are not left to it."""
+        if f not in done:
             if f.is_Symbol:
                 expr = symbols[f.name]
             elif f in folded:
@@ -635,9 +614,14 @@ def evaluated(
                 expr = EVALUATED.get(f.func, f.func)(*map(made, f.args)) if f.args else f
             done[f] = expr
             check(f, expr)
-        return expr
+        return done[f]
 
-    return made(formula)
+    expr = made(formula)
+    if formula not in folded and not formula.is_Symbol:
+        wrong = real(formula, lambda: _difference(formula, expr, symbols, points))
+        if wrong:
+            refuse(formula, f"an expression with real values that SymPy reads as it is written ({wrong})")
+    return expr
 
 
 EVALUATED: dict[Any, Any] = {sp.binomial: binomial, power: sp.Pow}
@@ -647,24 +631,11 @@ EVALUATED: dict[Any, Any] = {sp.binomial: binomial, power: sp.Pow}
 def _difference(
     written: sp.Expr, read: sp.Expr, symbols: Mapping[str, sp.Symbol], points: Sequence[Point]
 ) -> str | None:
-    if points:
-        return difference(written, read, points)
     kinds = tuple((name, bool(symbols[name].is_integer)) for name in sorted(_names(written)))
-    wrong = difference(written, read, generic_points(kinds) if kinds else [{}])
-    if wrong and wrong.startswith("no value") and kinds:
-        wrong = difference(written, read, _scattered(kinds))
+    wrong = difference(written, read, points or generic_points(kinds))
+    if wrong and wrong.startswith("no value") and kinds and not points:
+        return difference(written, read, generic_points(kinds, _MORE_POINTS))
     return wrong
-
-
-def _scattered(kinds: tuple[tuple[str, bool], ...]) -> list[dict[str, Fraction]]:
-    """Return many points, for expressions that are real in a small domain only."""
-    return [
-        {
-            name: Fraction((7 * i + 5 * j) % 23 - 3) if integer else Fraction((37 * i + 101 * j * j) % 211 - 20, 97)
-            for j, (name, integer) in enumerate(kinds)
-        }
-        for i in range(_MORE_POINTS)
-    ]
 
 
 # ---------- The one check of a formula, before SymPy sees any of it: sizes, and where powers and logarithms are defined
@@ -1097,20 +1068,14 @@ def _is_narrow(ball: arb) -> bool:
 
 
 @lru_cache(maxsize=256)
-def generic_points(symbols: tuple[tuple[str, bool], ...]) -> tuple[dict[str, Fraction], ...]:
+def generic_points(symbols: tuple[tuple[str, bool], ...], count: int = 5) -> tuple[dict[str, Fraction], ...]:
     """Return points for symbols (name, whether an integer) of which no range is known: many orders and signs."""
-    whole = ("12 5 3 2", "3 8 20 31", "4 4 4 4", "-3 -2 -5 -4", "25 9 4 6")
-    real = (
-        "2/5 1/7 3/11 1/13", "23/8 31/7 5/3 7", "3/4 8/9 9/10 1/2", "-2/3 -5/2 -1/9 -8/7", "-7/5 3/8 5/2 -1/3",
-    )  # fmt: skip
-    points = []
-    for integers, reals in zip(whole, real, strict=True):
-        n, r = [Fraction(t) for t in integers.split()], [Fraction(t) for t in reals.split()]
-        point: dict[str, Fraction] = {}
-        counts = [0, 0]
-        for name, integer in symbols:
-            i = counts[integer]
-            counts[integer] += 1
-            point[name] = (n if integer else r)[i % 4] + (i // 4) * (1 if integer else Fraction(1, 100))
-        points.append(point)
-    return tuple(points)
+    return tuple(
+        {
+            name: Fraction((11 + 7 * i - 4 * j) % 23 - 3)
+            if integer
+            else Fraction((37 * i + 101 * j * j) % 211 - 60, 97)
+            for j, (name, integer) in enumerate(symbols)
+        }
+        for i in range(count if symbols else 1)
+    )

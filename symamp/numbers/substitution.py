@@ -82,7 +82,7 @@ def _compare(expr: sp.Expr, values: Mapping[sp.Symbol, sp.Expr], found: sp.Expr)
     named = {s.name: v for s, v in values.items()}
     written = rewritten(expr, lambda leaf: named.get(leaf.name, leaf) if leaf.is_Symbol else leaf)
     free = sorted(expr.free_symbols.union(*(v.free_symbols for v in values.values())) - set(values), key=str)
-    points = generic_points(tuple((s.name, bool(s.is_integer)) for s in free)) if free else ({},)
+    points = generic_points(tuple((s.name, bool(s.is_integer)) for s in free))
     wrong = difference(written, found, points, least=0)
     if wrong:
         differs = Problem(f"SymPy does not evaluate {expr} at {values} rightly: {wrong}")

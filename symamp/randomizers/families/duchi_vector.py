@@ -72,60 +72,43 @@ def _as_corners(d: sp.Expr, opposite: str = "x1") -> dict[str, Any]:
     return {"label": lambda y: str(tuple(y)), "shown": lambda: {"x0": [1] * int(d), opposite: [-1] * int(d)}}
 
 
-def _told_apart(d: int, k: int) -> sp.Rational:
-    """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside.
+Sides = tuple[int, ...]
+"""On which sides of some corners a corner y is: 1, 0 for a tie, -1."""
 
-    With the sums a over these k coordinates, times v, and b over the others that is where -a < b <= a.
+
+def _sides(blocks: Sequence[tuple[int, Sides]]) -> Counter[Sides]:
+    """Return how many y are on which sides of some corners, given by sizes of blocks of coordinates and signs there.
+
+    y is seen through its sums over the blocks. Those over the longest block are not gone through one by one: between
+    the values at which a scalar product is 0 all sides stay as they are.
     """
-    below = [0, *accumulate(comb(d - k, i) for i in range(d - k + 1))]  # how many corners have up to so many signs +
-
-    def most(b: int) -> int:
-        return below[min(max((b + d - k) // 2 + 1, 0), d - k + 1)]
-
-    sums = ((2 * i - k, comb(k, i)) for i in range(k // 2 + 1, k + 1))
-    return sp.Rational(sum(ways * (most(a) - most(-a)) for a, ways in sums), 2**d)
-
-
-def _sides(d: int, k: int, i: int, l: int) -> Counter[tuple[int, int, int]]:
-    """Return how many corners are on which sides of v0, v1 and x: 1, or 0 for a tie, or -1.
-
-    v1 is v0 with k signs turned, x is v0 with i of these and l others turned.
-    """
-    sums = [[(2 * j - size, comb(size, j)) for j in range(size + 1)] for size in (i, k - i, l, d - k - l)]
-    found = Counter[tuple[int, int, int]]()
-    for (a, w), (b, x), (e, y), (f, z) in product(*sums):
-        inner = a + b + e + f, e + f - a - b, b + f - a - e
-        first, second, third = ((v > 0) - (v < 0) for v in inner)
-        found[first, second, third] += w * x * y * z
-    return found
-
-
-def _on_sides(d: int, turned: Sequence[int]) -> dict[tuple[int, ...], int]:
-    """Return how many y are on which sides of the corners with their first so many signs turned: 1, 0 for a tie, -1.
-
-    y is seen through its sums over the blocks of coordinates on which the corners agree. Those over the longest block
-    are not gone through one by one: between the values at which a scalar product is 0 all sides stay as they are.
-    """
-    blocks = [*pairwise(sorted({0, *turned, d}))]
-    start, end = max(blocks, key=lambda block: block[1] - block[0])
-    blocks.remove((start, end))
-    size, signs = end - start, [-1 if end <= h else 1 for h in turned]
+    *others, (size, signs) = sorted(blocks)
     below = [0, *accumulate(comb(size, j) for j in range(size + 1))]
-    found: dict[tuple[int, ...], int] = {}
-    for ones in product(*(range(last - first + 1) for first, last in blocks)):
-        ways, inner = 1, [0] * len(turned)
-        for (first, last), j in zip(blocks, ones, strict=True):
-            ways *= comb(last - first, j)
-            inner = [v + (2 * j - last + first) * (-1 if last <= h else 1) for v, h in zip(inner, turned, strict=True)]
-        zeros = sorted({-v * sign for v, sign in zip(inner, signs, strict=True)})
+    found = Counter[Sides]()
+    for ones in product(*(range(length + 1) for length, _ in others)):
+        ways, inner = 1, [0] * len(signs)
+        for (length, own), j in zip(others, ones, strict=True):
+            ways *= comb(length, j)
+            inner = [v + (2 * j - length) * sign for v, sign in zip(inner, own, strict=True)]
+        zeros = {-v * sign for v, sign in zip(inner, signs, strict=True)}
         ends = sorted({-size, size + 1, *(x for zero in zeros for x in (zero, zero + 1) if -size < x <= size)})
         for low, high in pairwise(ends):  # the sums b with low <= b < high
             number = below[(high + size + 1) // 2] - below[(low + size + 1) // 2]
             if number:
                 at = [v + sign * (low + (high - low) // 2) for v, sign in zip(inner, signs, strict=True)]
-                sides = tuple((v > 0) - (v < 0) for v in at)
-                found[sides] = found.get(sides, 0) + ways * number
+                found[tuple((v > 0) - (v < 0) for v in at)] += ways * number
     return found
+
+
+def _third_sides(d: int, k: int, i: int, l: int) -> Counter[Sides]:
+    """Return the sides of v0, of v1 with k signs turned, and of x with i of these and l others turned."""
+    return _sides([(i, (1, -1, -1)), (k - i, (1, -1, 1)), (l, (1, 1, -1)), (d - k - l, (1, 1, 1))])
+
+
+def _told_apart(d: int, k: int) -> sp.Rational:
+    """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside."""
+    sides = _sides([(k, (1, -1)), (d - k, (1, 1))])
+    return sp.Rational(sum(n for (s0, s1), n in sides.items() if s0 > 0 >= s1), 2**d)
 
 
 @lru_cache(maxsize=4096)
@@ -136,7 +119,7 @@ def _excess(d: int, k: int) -> sp.Rational:
         return sp.Rational((1 if k == d - 1 else 2) * comb(d, d // 2) - both, 2 ** (d + 1))
     most = 0
     for i, l in product(range(k + 1), range(d - k + 1)):
-        sides = _sides(d, k, i, l)
+        sides = _third_sides(d, k, i, l)
         more = sum(n for (s0, s1, s), n in sides.items() if s > 0 and s0 <= 0 and s1 <= 0)
         most = max(most, more - sum(n for (s0, s1, s), n in sides.items() if s <= 0 and s0 > 0 and s1 > 0))
     return sp.Rational(most, 2**d)
@@ -331,7 +314,7 @@ class EvenDuchiVector(_EvenDimension):
                     Component(
                         weights[s0] / weights[s], weights[s1] / weights[s], far * weights[s] * sp.Rational(number, 2**d)
                     )
-                    for (s0, s1, s), number in _sides(d, k, i, l).items()
+                    for (s0, s1, s), number in _third_sides(d, k, i, l).items()
                 ]
             groups.append(listed_group(pair, laws))
         return tuple(groups)
@@ -342,7 +325,10 @@ class EvenDuchiVector(_EvenDimension):
         far = 2 / ((t + 1) * (1 + self.ties()))
         densities = {1: t * far, 0: (t + 1) * far, -1: far}
         found = []
-        for sides, number in _on_sides(d, [0 if x == AVERAGE else int(x[1:]) for x in distinguished]).items():
+        turned = [0 if x == AVERAGE else int(x[1:]) for x in distinguished]
+        cuts = pairwise(sorted({0, *turned, d}))
+        blocks = [(end - start, tuple(-1 if end <= h else 1 for h in turned)) for start, end in cuts]
+        for sides, number in _sides(blocks).items():
             density = [
                 sp.Integer(1) if x == AVERAGE else densities[side] for x, side in zip(distinguished, sides, strict=True)
             ]
