@@ -232,6 +232,14 @@ class OthersReplaced(OthersLost):
     report: tuple[tuple[Message, Fraction], ...] = ()
 
 
+@dataclass(frozen=True)
+class Replaced(OthersReplaced):
+    """The same, and the victim's message is lost and replaced as all others."""
+
+    def sets(self, people: int) -> list[tuple[int, tuple[int, ...]]]:
+        return _independent(people, (), range(people), 1 - self.chance)
+
+
 def _independent(people: int, always: tuple[int, ...], others: range, rate: Fraction) -> list:
     a, b = rate.numerator, rate.denominator
     found = []

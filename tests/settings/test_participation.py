@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 from command import run
-from oracle.world import ABSENT, AnyTwo, Group, OthersLost, Removed, Truth, World
+from oracle.world import ABSENT, AnyTwo, Group, OthersLost, Poisson, Removed, Replaced, Truth, World
 
 import symamp as sa
 from symamp.bounds.search import CandidateBounds
@@ -107,6 +107,23 @@ def test_small_cases_enclose_the_truth(k, n):
         holds(answer, truth(k, n, **told).delta(E))
     answer = asked(n, LEVEL, mechanism, None, **LOST, **REMOVAL)
     holds(answer, truth(k, n, Removed(), takes_part=OthersLost(F(1, 5))).delta(E))
+
+
+@pytest.mark.parametrize("report", ["uniform", "x1", {"0": "1/2", "2": "1/2"}])
+def test_reports_that_are_replaced(report):
+    """Lost reports of all users, the victim's, too: nobody sees how many, and less than where they are missing."""
+    three, lost = sa.RandomizedResponse(k=3, eps0="log(3)"), LOST | {"victim_drops": True}
+    table = response(3)
+    law = {"uniform": dict.fromkeys(range(3), F(1, 3)), "x1": table.row(1)}.get(str(report), {0: F(1, 2), 2: F(1, 2)})
+    if isinstance(report, dict):
+        report = dict(zip((three.table().messages[0], three.table().messages[2]), report.values(), strict=True))
+    for n in (1, 2, 3):
+        found = asked(n, LEVEL, three, None, **lost, filled=report)
+        world = truth(3, n, takes_part=Replaced(F(1, 5), tuple(law.items())))
+        holds(found, world.delta(E))
+        assert world.delta(E) <= truth(3, n, takes_part=Poisson(F(4, 5))).delta(E)
+    assert verify(json.dumps(found.certificate())).status == "valid"
+    assert "filled" in repr(sa.participation(**lost, filled=report))
 
 
 def test_data_sets_are_exact():

@@ -94,6 +94,14 @@ PARTICIPATIONS = [
     ({"compared": "default"}, "give default together"),
     ({"default": "uniform"}, "give default together"),
     ({"compared": "default", "default": {"0": "1/2"}}, "sum to 1"),
+    # Who replaces what is lost: of all reports alike, and a report that is replaced is not missing.
+    ({"filled": "uniform"}, "give dropout and victim_drops=True"),
+    ({"filled": "uniform", "dropout": "1/5"}, "give dropout and victim_drops=True"),
+    (
+        {"filled": "uniform", "dropout": "1/5", "victim_drops": True, "compared": "removal"},
+        "take compared='replacement'",
+    ),
+    ({"filled": "nothing", "dropout": "1/5", "victim_drops": True}, "'uniform' or an input"),
 ]
 
 

@@ -29,6 +29,7 @@ from tests.oracle.world import (
     OthersLost,
     Poisson,
     Removed,
+    Replaced,
     Runs,
     Silent,
     Table,
@@ -89,6 +90,7 @@ SETTINGS: dict[str, World] = {
     "2 of 3 people, joint, one attribute": _world(BOTH, ONE, Chosen(2)),
     "2 of 3 people, Poisson sample of a table": _world(Silent(ROWS, F(1, 2)), None, Chosen(2)),
     "others lost, a table": _world(ROWS, None, OthersLost(F(1, 3))),
+    "all may be lost and replaced, a table": _world(ROWS, None, Replaced(F(1, 3), ((0, F(1, 2)), (1, F(1, 2))))),
     "others lost, within a distance": _world(ROWS, NEAR, OthersLost(F(1, 3))),
     "some collude by chance, a table": replace(_world(ROWS), colluding=F(1, 4)),
     "all may be lost, some collude, joint": replace(_world(BOTH, None, Poisson(F(2, 3))), colluding=F(1, 4)),
@@ -199,6 +201,7 @@ CROWD = sa.heterogeneous([(3, RESPONSE), (2, FAMILY.at(eps0=2))], shuffled="mess
 WORDS: dict[str, dict[str, object]] = {
     'dropout="1/5"': {"dropout": "1/5"},
     'dropout="1/5", victim_drops=True': {"dropout": "1/5", "victim_drops": True},
+    'dropout="1/5", victim_drops=True, filled="uniform"': {"dropout": "1/5", "victim_drops": True, "filled": "uniform"},
     "colluders=2": {"colluders": 2},
     'colluding_share="1/5"': {"colluding_share": "1/5"},
     'colluding="1/5"': {"colluding": "1/5"},

@@ -21,6 +21,7 @@ from tests.oracle.world import (
     OthersLost,
     Poisson,
     Removed,
+    Replaced,
     Runs,
     Silent,
     Table,
@@ -109,6 +110,9 @@ def _not_everyone(rng: Random, group: Group) -> World:
     colluding = rng.choice((ZERO, ZERO, Fraction(1, 3), Fraction(9, 10)))
     if leaks or colluding:
         group = replace(group, users=min(group.users, 2))
+    elif isinstance(takes_part, Poisson) and isinstance(group.runs, Table) and group.neighbours == AnyTwo():
+        uniform = Fraction(1, len(group.runs.rows[0]))
+        takes_part = Replaced(1 - takes_part.rate, tuple((y, uniform) for y in range(len(group.runs.rows[0]))))
     return World((group,), takes_part, leaks=leaks, colluding=colluding)
 
 

@@ -18,6 +18,7 @@ from tests.oracle.world import (
     OthersLost,
     Poisson,
     Removed,
+    Replaced,
     Runs,
     Silent,
     Table,
@@ -100,6 +101,8 @@ def words(world: World) -> dict[str, object]:
     }
     if isinstance(who, OthersLost):
         words["dropout"] = str(who.chance)
+    if isinstance(who, Replaced):
+        words |= {"victim_drops": True, "filled": "uniform"}
     if isinstance(who, Poisson):
         words |= {"dropout": str(1 - who.rate), "victim_drops": True}
     return words

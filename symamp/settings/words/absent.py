@@ -1,8 +1,14 @@
-"""Reports that are lost."""
+"""Reports that are lost: seen by their number, or replaced."""
 
 from dataclasses import replace
 
-from symamp.settings.participation import Word, below_one, yes_or_no
+import sympy as sp
+
+from symamp.bounds.subject import Subject
+from symamp.formulas.normal_form import normal
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.settings.participation import REPLACEMENT, Participation, Word, below_one, yes_or_no
+from symamp.settings.reports import Report, law_on, report, table_of
 
 DROPOUT = Word(
     "dropout",
@@ -16,5 +22,48 @@ VICTIM_DROPS = Word(
     yes_or_no,
     lambda who, drops: replace(who, victim_drops=drops),
     False,
-    text=lambda word: {"yes": True, "no": False}.get(word, word),
+    text=lambda word: {"yes": True, "no": False, "True": True, "False": False}.get(word, word),
 )
+
+
+def filled(subject: Subject, given: tuple[sp.Rational, Report]) -> FiniteMechanism:
+    """Return the table of what arrives where a report of another law takes the place of one that is lost."""
+    lost, law = given
+    table = table_of(subject, FILLED.name)
+    instead = law_on(table, law, FILLED.name)
+    rows = {
+        x: {y: normal((1 - lost) * p + lost * instead[y]) for y, p in zip(table.messages, row, strict=True)}
+        for x, row in zip(table.inputs, table.rows, strict=True)
+    }
+    return FiniteMechanism(rows, name=table.name)
+
+
+def _fill(who: Participation, law: Report) -> Participation:
+    runs = (*who.runs, (filled, (1 - who.present, law)))
+    return replace(who, present=sp.S.One, victim_drops=False, runs=runs)
+
+
+FILLED = Word(
+    "filled",
+    'a report of this law ("uniform", an input, or {message: probability}) takes the place of each lost one, the '
+    "victim's, too, so that nobody sees how many are lost.",
+    report,
+    _fill,
+    None,
+    refusals=(
+        (
+            lambda who: _is_filled(who) and not {"dropout", "victim_drops"} <= dict(who.words).keys(),
+            "it is not said that all reports, the victim's, too, may be lost",
+            "give dropout and victim_drops=True, or leave out filled: reports whose number is seen hide less",
+        ),
+        (
+            lambda who: _is_filled(who) and who.compared != REPLACEMENT,
+            "a report that is replaced cannot be missing",
+            "leave out filled, or take compared='replacement'",
+        ),
+    ),
+)
+
+
+def _is_filled(who: Participation) -> bool:
+    return FILLED.name in dict(who.words)
