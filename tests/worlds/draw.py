@@ -110,7 +110,7 @@ def _not_everyone(rng: Random, group: Group) -> World:
     colluding = rng.choice((ZERO, ZERO, Fraction(1, 3), Fraction(9, 10)))
     if leaks or colluding:
         group = replace(group, users=min(group.users, 2))
-    elif isinstance(takes_part, Poisson) and isinstance(group.runs, Table) and group.neighbours == AnyTwo():
+    elif isinstance(takes_part, Poisson) and hidden and isinstance(group.runs, Table) and group.neighbours == AnyTwo():
         uniform = Fraction(1, len(group.runs.rows[0]))
         takes_part = Replaced(1 - takes_part.rate, tuple((y, uniform) for y in range(len(group.runs.rows[0]))))
     return World((group,), takes_part, leaks=leaks, colluding=colluding)
