@@ -158,7 +158,7 @@ def _bracketed(miss: Callable[[float], float], log_delta: float, top: float, tol
         height = min(max(-log_delta - miss(eps), 0.0), -_MOST_HEIGHT * log_delta)
         return sqrt(-log_delta) - sqrt(height) if abs(miss(eps)) > tolerance else 0.0
 
-    return root_between(bent, low, high, rtol=_accuracy(tolerance))
+    return root_between(bent, low, high, rtol=_ACCURACY)  # just below the top the curve falls to zero
 
 
 def falling_root(

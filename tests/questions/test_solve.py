@@ -109,3 +109,11 @@ def test_all_questions_have_one_kind_of_answer():
     assert (one.rounds, among.rounds, len(many.rounds)) == ((), (), 1)
     assert among.bound.lower <= among.upper
     assert among.pair == ("x0", "x1")
+
+
+def test_a_root_just_below_the_end_of_a_curve_is_found():
+    """Where delta is tiny, eps is within 1e-5 of the budget, and the curve falls from there to zero at once."""
+    users = [(n, sa.RandomizedResponse(k=5, eps0=eps0)) for n, eps0 in ((19, "log(3)"), (13, 8))]
+    assert sa.epsilon(sa.heterogeneous(users, shuffled="messages"), delta="1e-12").lower > 7.99
+    rounds = sa.profile(sa.SubsetSelection(d=16, k=4, eps0=6), n=37).rounds(10)
+    assert rounds.epsilon(delta="1e-12").upper < 48.7
