@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import ceil, floor, fsum, gcd, inf, lcm, log, pi
+from math import ceil, floor, fsum, gcd, inf, lcm, log, pi, sqrt
 from typing import Any
 
 import flint
@@ -38,6 +38,9 @@ _ROUNDS = 6
 _DEVIATIONS, _REACH = 20, 60
 """A rational law keeps its own lattice if so many standard deviations of the sum fit into the engine's window; a step
 that is asked for may be so many powers of two from the largest value."""
+_LARGEST_RATE, _RATE_OF_TILT = 2.0, 2.5
+"""The rate at which the correction for a lattice falls with the sum is the inverse deviation of what the lattice adds,
+but at most the first, for few jumps, and at least so many times the tilt."""
 
 # ----------------------------- A finite law of G moved to a lattice, upward and downward in the increasing convex order
 
@@ -450,11 +453,11 @@ def excess_of_lattice(law: LatticeLaw, n: int, null: arb, points: Pointwise) -> 
     variance = n * reduce(arb.max, [arb(0), *(f * (1 - f) for f in offsets)]).upper()
     if not variance > 0:
         return n * law.lift
-    rate, power = _choose_rates(law, n, float(null), points)
-    narrow = rate * power
+    rate = max(min(1.0 / sqrt(float(variance)), _LARGEST_RATE), _RATE_OF_TILT * theta)
+    narrow = rate / 2.0
     moment = variance.min(variance.sqrt() / 2)
     exponential = _growth(offsets, arb(rate)) ** n / (arb.const_e() * rate)
-    bump = moment ** (1 - arb(power)) * exponential**power
+    bump = (moment * exponential).sqrt()
     # Beyond this many steps the weight is below the working precision.
     reach = ceil(0.7 * flint.ctx.prec / (narrow - theta)) + 1
     low, high = max(wrapped.first, -reach), min(wrapped.last, reach)
@@ -464,46 +467,10 @@ def excess_of_lattice(law: LatticeLaw, n: int, null: arb, points: Pointwise) -> 
     return _growth(offsets, arb(narrow)) ** n * bump * expected + n * law.lift
 
 
-def _choose_rates(law: LatticeLaw, n: int, null: float, points: Pointwise) -> tuple[float, float]:
-    """Return lambda and tau of the correction, by the smallest estimate of it; tau is a part of two."""
-    wrapped, theta = points.wrapped, points.theta
-    offsets = np.array([float(f) for f in law.offsets])
-    variance = n * float((offsets * (1.0 - offsets)).max())
-    probabilities = wrapped.floats()
-    noise = wrapped.noise + _UNIT * null
-    moment = min(variance, 0.5 * np.sqrt(variance))
-    best, chosen = inf, (4.0 * theta, 0.5)
-    natural = 1.0 / np.sqrt(variance) if variance > 0.0 else inf
-    for rate in [*(natural * np.geomspace(0.4, 2.0, 8)), *(2.0 ** np.arange(-2, 5))]:
-        for part in (1.0, 0.5, 0.25, 0.125, 0.0625):
-            narrow = rate * part
-            if not (1.1 * theta < narrow and rate < 40.0):
-                continue
-            reach = int(min(40.0 / (narrow - theta), 1e9)) + 1
-            low, high = max(wrapped.first, -reach), min(wrapped.last, reach)
-            if low > high:
-                continue
-            stride = (high - low) // 2000 + 1
-            k = np.arange(-(-low // stride) * stride, high + 1, stride)
-            weight, _ = Weight(theta, narrow).array(k.astype(np.float64))
-            expected = stride * float(weight @ probabilities[k - wrapped.first]) - null
-            growth = n * (_log_growth(offsets, rate) * part + _log_growth(offsets, narrow))
-            cost = (1.0 - part) * log(max(moment, 1e-300)) - part * (1.0 + log(rate)) + growth
-            cost += log(max(expected, noise, 1e-300))
-            if cost < best:
-                best, chosen = cost, (float(rate), part)
-    return chosen
-
-
 def _growth(offsets: tuple[arb, ...], x: arb) -> arb:
     """Return the largest of E e^(x N) and E e^(-x N), N = 1 - f with probability f and -f otherwise."""
     terms = ((1 - f) * (s * x * f).exp() + f * (s * x * (f - 1)).exp() for f in offsets for s in (1, -1))
     return reduce(arb.max, terms)
-
-
-def _log_growth(offsets: Floats, x: float) -> float:
-    terms = [(1.0 - offsets) * np.expm1(s * x * offsets) + offsets * np.expm1(s * x * (offsets - 1.0)) for s in (1, -1)]
-    return float(np.log1p(np.max(terms)))
 
 
 # ------------------------- The whole law of a sum of GPARVs by one FFT on a lattice, and an enclosure of E[S_+] from it
