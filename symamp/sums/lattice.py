@@ -28,7 +28,7 @@ from symamp.laws.law import (
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import TiltedBalls, power
-from symamp.sums.kernels.tilted import Power, TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
+from symamp.sums.kernels.tilted import Power, TiltedLaw, Window, choose_window, gaussian_estimate, saddle_tilt
 
 # What is tuned. Every lattice and window gives a bound; these trade points against width.
 _MOST_CANDIDATES, _SAME_POINT = 1 << 17, 1e-14
@@ -647,12 +647,14 @@ class _Summation:
         rough = law.floats()
         transform = Power(rough, n)
         search = transform.tilted(saddle_tilt(transform))
-        window = _choose_window(search, law, n, settings.log_share + log(gaussian_estimate(search)))
-        length = 1 << max(1, (window.last - window.first).bit_length())
+        log_allowance = settings.log_share + log(gaussian_estimate(search))
+        window = choose_window(search, -log_allowance)
+        first, last = _ends_of_window(search, law, window, log_allowance)
+        length = 1 << max(1, (last - first).bit_length())
         if length > settings.most:
             many = Problem(f"{length} are needed, and context={settings.context!r} has at most {settings.most}")
             raise PrecisionError("lattice points", many, "take a larger gap or step, or sa.delta")
-        first = window.first - (length - 1 - window.last + window.first) // 2
+        first -= (length - 1 - last + first) // 2
         tilted = TiltedBalls.of(law.gparv(), n, search.theta)
         others = sorted(k for k in law.masses if k)
         one = dict(zip(others, tilted.probabilities, strict=True)) | {0: tilted.null}
@@ -660,8 +662,8 @@ class _Summation:
         positive = arb(0)
         if wrapped.last > 0:
             positive = wrapped.expectation(Weight(search.theta), max(first, 1), wrapped.last)
-        above = Tail.of(tilted, window.above, n * max(law.masses) + 1)
-        below = Tail.of(tilted, window.below, n * min(law.masses) - 1)
+        above = Tail.of(tilted, window.theta_above, n * max(law.masses) + 1)
+        below = Tail.of(tilted, window.theta_below, n * min(law.masses) - 1)
         points = Pointwise(wrapped, below, above, search.theta, tilted.m.log() * n)
         return _Summation(law, n, tilted, points, positive)
 
@@ -671,27 +673,10 @@ class _Summation:
         return self.points.outside() / (self.tilted.theta * arb.const_e())
 
 
-@dataclass(frozen=True)
-class _Window:
-    """Lattice points of a window, and the tilts that bound the mass below and above it."""
-
-    first: int
-    last: int
-    below: float
-    above: float
-
-
-def _choose_window(tilted: TiltedLaw, law: LatticeLaw, n: int, log_allowance: float) -> _Window:
-    """Return a window outside of which 1/(e theta) times the tilted mass is about the allowance."""
-    g, theta = tilted.g, tilted.theta
+def _ends_of_window(tilted: TiltedLaw, law: LatticeLaw, window: Window, log_allowance: float) -> tuple[int, int]:
+    """Return the points between which 1/(e theta) times the tilted mass is all but about the allowance."""
+    n, theta, others = tilted.n, tilted.theta, np.array([window.theta_above, window.theta_below])
     wanted = max(-1.0 - log(theta) - log_allowance, 1.0)
-    scale = np.sqrt(2.0 * wanted) / max(np.sqrt(n) * tilted.deviation, 1e-3 / theta)
-    up = scale * np.geomspace(0.1, 10.0, 41)
-    down = np.minimum(up, theta + 600.0 / float(np.abs(g.values).max()))  # further down the transform underflows
-    with np.errstate(all="ignore"):
-        above = (n * (log_mgf(g, theta + up) - tilted.cumulants.k0) + wanted) / up
-        below = (n * (log_mgf(g, theta - down) - tilted.cumulants.k0) + wanted) / down
-    i, j = int(np.nanargmin(above)), int(np.nanargmin(below))
-    last = min(ceil(above[i]), n * max(law.masses))
-    first = max(floor(-below[j]), n * min(law.masses))
-    return _Window(min(first, last), last, theta - float(down[j]), theta + float(up[i]))
+    above, below = (n * (tilted.log_mgf(others) - tilted.cumulants.k0) + wanted) / (others - theta)
+    last = min(ceil(above), n * max(law.masses))
+    return min(max(floor(below), n * min(law.masses)), last), last

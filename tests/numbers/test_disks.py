@@ -13,8 +13,7 @@ from symamp.laws.law import Level, ball_gparv
 from symamp.numbers.disks import Disks
 from symamp.numbers.systems import FLINT
 from symamp.sums.divergence import Settings, enclose_divergence
-from symamp.sums.doubles_with_radii import coarse_two_sided
-from symamp.sums.kernels.balls import certified_sum
+from symamp.sums.kernels.balls import certified_sum, coarse_two_sided
 from symamp.sums.kernels.kernel import Kernel
 
 

@@ -15,9 +15,8 @@ from symamp.laws.law import Atom, BallGparv, FloatGparv, Law, Level, RationalLaw
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.systems import NUMPY
 from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
-from symamp.sums.doubles_with_radii import coarse_error, coarse_sums
 from symamp.sums.enumeration import enumerated_sum, exact_divergence
-from symamp.sums.kernels.balls import certified_sum
+from symamp.sums.kernels.balls import certified_sum, coarse_error, coarse_sums
 from symamp.sums.kernels.floats import float_sum
 from symamp.sums.kernels.kernel import Kernel
 from symamp.sums.kernels.tilted import TiltedLaw, exp_minus_linear, log_mgf, turned
