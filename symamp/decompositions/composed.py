@@ -224,6 +224,12 @@ class _Refined:
 
 def merged_law(merged: MergedCells, complete: bool) -> Law:
     """Return the law of merged components; numbers are made when they are read, at the precision of that time."""
+    if merged.is_rational and len(merged.keys) <= _MOST_RATIONAL_CELLS:
+        both = merged.ratios(lambda base, e: fmpq_of(base) ** int(e), fmpq)
+        cells = list(zip(merged.keys, both, merged.masses(fmpq_of).values(), strict=True))
+        listed = tuple((r0, r1, m) for (f, *_), (r0, r1), m in cells if not f & _UNHIDDEN)
+        alone = tuple((m * r0, m * r1) for (f, *_), (r0, r1), m in cells if f & _UNHIDDEN)
+        return RationalLaw(listed, alone).in_balls(complete)
 
     def rows() -> list[list[arb]]:
         ratios = merged.ratios(lambda base, e: number(base)() ** arb(fmpq_of(e)), arb)
@@ -236,18 +242,7 @@ def merged_law(merged: MergedCells, complete: bool) -> Law:
         else:
             equal = x == y and flags in (0, _NO_0 | _NO_1)
             atoms.append(Atom(balls.entry(1, i), balls.entry(2, i), balls.entry(0, i), equal))
-    return Law(tuple(atoms), tuple(singular), complete, _rational(merged))
-
-
-def _rational(merged: MergedCells) -> RationalLaw | None:
-    if len(merged.keys) > _MOST_RATIONAL_CELLS or not merged.is_rational:
-        return None
-    ratios = merged.ratios(lambda base, e: fmpq_of(base) ** int(e), fmpq)
-    cells = list(zip(merged.keys, ratios, merged.masses(fmpq_of).values(), strict=True))
-    return RationalLaw(
-        tuple((r0, r1, m) for (f, *_), (r0, r1), m in cells if not f & _UNHIDDEN),
-        tuple((m * r0, m * r1) for (f, *_), (r0, r1), m in cells if f & _UNHIDDEN),
-    )
+    return Law(tuple(atoms), tuple(singular), complete)
 
 
 # -------- Two laws of a bounded number of atoms around a product of many parts: where the exact one would have too many

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import flint
 import numpy as np
@@ -32,18 +32,6 @@ Parts: TypeAlias = tuple[tuple[int, fmpq], ...]
 _ONE = fmpq(1)
 
 
-class _Ratio(NamedTuple):
-    """A rational number with its numerator and denominator, and as a ball."""
-
-    exact: fmpq
-    key: tuple[int, int]
-    number: Number
-
-    @staticmethod
-    def of(exact: fmpq) -> _Ratio:
-        return _Ratio(exact, (int(exact.p), int(exact.q)), to_number(exact))
-
-
 class NumericTable:
     """The probabilities R(x)(y) of a table without free parameters.
 
@@ -62,7 +50,7 @@ class NumericTable:
         self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
         self._balls: dict[tuple[int, int], arb] = {}
         self._compiled: dict[int, Number] = {}
-        self._kept: dict[tuple[int, int], _Ratio] = {}
+        self._kept: dict[tuple[int, Parts], tuple[fmpq, int, int]] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
         self._first: dict[sp.Expr, tuple[int, Parts]] = {}
         self._buckets: dict[tuple[int, int], list[sp.Expr]] = {}
@@ -177,32 +165,27 @@ class NumericTable:
 
     def _rational_law(self, columns: Sequence[tuple[int, int, Any]], *, complete: bool) -> Law:
         # By numerators and denominators: python-flint hashes a fraction slowly.
-        atoms_of: dict[tuple[int, ...], tuple[_Ratio, _Ratio, fmpq]] = {}
-        singular: dict[tuple[int, ...], tuple[fmpq, fmpq]] = {}
+        atoms: dict[tuple[int, ...], tuple[fmpq, fmpq, fmpq]] = {}
+        singular: dict[tuple[int, int], tuple[fmpq, fmpq]] = {}
         for i, j, parts in columns:
             a, b, m = self.numbers[i], self.numbers[j], self._mixed(parts)
             if m != 0:
-                r0, r1 = self._exact_ratio(i, parts, m), self._exact_ratio(j, parts, m)
-                key = r0.key + r1.key
-                atoms_of[key] = r0, r1, atoms_of[key][2] + m if key in atoms_of else m
+                (r0, *first), (r1, *second) = self._exact_ratio(i, parts, m), self._exact_ratio(j, parts, m)
+                key = (*first, *second)
+                atoms[key] = r0, r1, atoms[key][2] + m if key in atoms else m
             elif a != 0 or b != 0:
                 share = a / (a + b)
                 before = singular.get((int(share.p), int(share.q)), (fmpq(0), fmpq(0)))
                 singular[int(share.p), int(share.q)] = (before[0] + a, before[1] + b)
-        exact = tuple((r0.exact, r1.exact, m) for r0, r1, m in atoms_of.values())
-        rational = RationalLaw(exact, tuple(singular.values()))
-        atoms = tuple(Atom(a.number, b.number, to_number(m), a.key == b.key) for a, b, m in atoms_of.values())
-        return Law(atoms, tuple((to_number(a), to_number(b)) for a, b in rational.singular), complete, rational)
+        return RationalLaw(tuple(atoms.values()), tuple(singular.values())).in_balls(complete)
 
-    def _exact_ratio(self, rank: int, parts: Parts, hidden: fmpq) -> _Ratio:
-        """Return an entry over what hides it; kept where that is an entry, because many pairs of rows share it."""
-        if len(parts) > 1 or parts[0][1] != 1:
-            return _Ratio.of(self.numbers[rank] / hidden)
-        key = rank, parts[0][0]
-        found = self._kept.get(key)
-        if found is None:
-            found = self._kept[key] = _Ratio.of(self.numbers[rank] / hidden)
-        return found
+    def _exact_ratio(self, rank: int, parts: Parts, hidden: fmpq) -> tuple[fmpq, int, int]:
+        """Return an entry over what hides it, with numerator and denominator; many pairs of rows share it."""
+        key = rank, parts
+        if key not in self._kept:
+            exact = self.numbers[rank] / hidden
+            self._kept[key] = exact, int(exact.p), int(exact.q)
+        return self._kept[key]
 
     def _mixed(self, parts: Parts) -> fmpq:
         if len(parts) == 1 and parts[0][1] == 1:

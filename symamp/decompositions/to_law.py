@@ -29,11 +29,12 @@ def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
     if decomposition.numeric_law is not None:
         return decomposition.numeric_law
     refuse_symbols(decomposition.parameters)
-    atoms = tuple(
-        Atom(number(c.ratio0), number(c.ratio1), number(c.mass), c.ratio0 == c.ratio1) for c in decomposition.components
-    )
-    singular = tuple((number(a), number(b)) for a, b in decomposition.singular)
-    return Law(atoms, singular, complete, _rational(decomposition))
+    components, alone = decomposition.components, decomposition.singular
+    if all(e.is_Rational for part in (*components, *alone) for e in part):
+        atoms = tuple((fmpq_of(c.ratio0), fmpq_of(c.ratio1), fmpq_of(c.mass)) for c in components)
+        return RationalLaw(atoms, tuple((fmpq_of(a), fmpq_of(b)) for a, b in alone)).in_balls(complete)
+    balls = (Atom(number(c.ratio0), number(c.ratio1), number(c.mass), c.ratio0 == c.ratio1) for c in components)
+    return Law(tuple(balls), tuple((number(a), number(b)) for a, b in alone), complete)
 
 
 def refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
@@ -65,13 +66,3 @@ def level_of(eps: sp.Expr) -> Level:
     """Return the exact level of a constant expression eps >= 0."""
     e = sp.exp(eps)
     return Level(number(eps), lambda: str(eps), fmpq_of(e) if e.is_Rational else None)
-
-
-def _rational(decomposition: Decomposition) -> RationalLaw | None:
-    entries = [e for c in decomposition.components for e in c] + [e for pair in decomposition.singular for e in pair]
-    if not all(e.is_Rational for e in entries):
-        return None
-    return RationalLaw(
-        tuple((fmpq_of(c.ratio0), fmpq_of(c.ratio1), fmpq_of(c.mass)) for c in decomposition.components),
-        tuple((fmpq_of(a), fmpq_of(b)) for a, b in decomposition.singular),
-    )

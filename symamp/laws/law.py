@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from math import inf, log
 from typing import TypeAlias
 
@@ -69,6 +69,11 @@ class RationalLaw:
 
     atoms: tuple[tuple[fmpq, fmpq, fmpq], ...]
     singular: tuple[tuple[fmpq, fmpq], ...] = ()
+
+    def in_balls(self, complete: bool) -> Law:
+        """Return the law with these fractions."""
+        atoms = tuple(Atom(partial(arb, a), partial(arb, b), partial(arb, m), a == b) for a, b, m in self.atoms)
+        return Law(atoms, tuple((partial(arb, a), partial(arb, b)) for a, b in self.singular), complete, self)
 
     def swapped(self) -> RationalLaw:
         """Return the law of the other order of the pair."""

@@ -23,7 +23,15 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError, checked_call, one_of
+from symamp.errors import (
+    ArgumentError,
+    FormatError,
+    Problem,
+    SupportMismatchError,
+    UndecidedOrderError,
+    checked_call,
+    one_of,
+)
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
@@ -505,11 +513,11 @@ class Combined(Mechanism):
             return self
         if prod(len(p.inputs) for p in self.parts) > _LISTED_INPUTS:
             return self
-        with suppress(SupportMismatchError):
-            tables = self._tables()
-            sizes = prod(len(t.inputs) for t in tables), self._message_number([len(t.messages) for t in tables])
-            if sizes[0] <= _LISTED_INPUTS and sizes[1] <= 2**_LISTED_MESSAGE_BITS:
-                return self.table()
+        if self._message_number([int(2**b) for b in bits if b is not None]) > 2**_LISTED_MESSAGE_BITS:
+            return self
+        with suppress(SupportMismatchError, FormatError):
+            found = self.table()
+            return found if len(found.inputs) <= _LISTED_INPUTS else self
         return self
 
     def table(self) -> FiniteMechanism:
@@ -748,11 +756,6 @@ class Parallel(Combined):
 
     def _of(self, parts: list[Mechanism]) -> Self:
         return type(self)(self.weights, parts, self.neighbours)
-
-    def _choices(
-        self, options: Sequence[Sequence[tuple[str, str]]], alone: int | None = None
-    ) -> Iterator[tuple[tuple[str, str], ...]]:
-        return product(*options)
 
     def _message_number(self, sizes: list[int]) -> int:
         return sum(sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import product
 from math import prod
@@ -45,6 +45,19 @@ def sylvester(size: int) -> list[list[int]]:
     while len(matrix) < size:
         matrix = [row + row for row in matrix] + [row + [-entry for entry in row] for row in matrix]
     return matrix
+
+
+def _table(family: Family, blocks: int, size: int, used: range, label: Callable[[int, int], str]) -> FiniteMechanism:
+    """Return the table of a response with these rows in each block; a label is made of a block and a number in it."""
+    check_size(blocks * len(used), blocks * size)
+    matrix, t = sylvester(size), sp.exp(family["eps0"])
+    table = {}
+    for block, x in product(range(blocks), used):
+        raised = {label(block, y) for y in range(size) if matrix[x][y] > 0}
+        messages = [label(i, y) for i, y in product(range(blocks), range(size))]
+        total = len(raised) * t + len(messages) - len(raised)
+        table[label(block, x)] = {y: (t if y in raised else 1) / total for y in messages}
+    return FiniteMechanism(table, name=repr(family))
 
 
 class HadamardResponse(Family):
@@ -139,15 +152,8 @@ class HadamardResponse(Family):
 
     def table(self) -> FiniteMechanism:
         """Return the table over all columns, rows 1, ..., D."""
-        K, t = int(self["K"]), sp.exp(self["eps0"])
-        check_size(self.last_row or K - 1, K)
-        used = range(1, K if self.last_row is None else self.last_row + 1)
-        matrix = sylvester(K)
-        weights = {x: [t if entry > 0 else sp.Integer(1) for entry in matrix[x]] for x in used}
-        return FiniteMechanism(
-            {str(x): {str(y): w / sp.Add(*weights[x]) for y, w in enumerate(weights[x])} for x in used},
-            name=repr(self),
-        )
+        size = int(self["K"])
+        return _table(self, 1, size, range(1, size if self.last_row is None else self.last_row + 1), "{1}".format)
 
 
 def _checked_last_row(value: object) -> int:
@@ -235,14 +241,5 @@ class BlockHadamardResponse(Family):
 
     def table(self) -> FiniteMechanism:
         """Return the table over all messages, all rows but 0 in every block."""
-        B, b, t = int(self["B"]), int(self["b"]), sp.exp(self["eps0"])
-        check_size(B * (b - 1), B * b)
-        matrix = sylvester(b)
-        found = {}
-        for block in range(B):
-            for x in range(1, b):
-                raised = {(block, y) for y in range(b) if matrix[x][y] > 0}
-                weights = {(i, y): t if (i, y) in raised else sp.Integer(1) for i in range(B) for y in range(b)}
-                total = sp.Add(*weights.values())
-                found[f"{block}:{x}"] = {f"{i}:{y}": w / total for (i, y), w in weights.items()}
-        return FiniteMechanism(found, name=repr(self))
+        size = int(self["b"])
+        return _table(self, int(self["B"]), size, range(1, size), "{}:{}".format)
