@@ -169,6 +169,16 @@ def _segments(patterns: Patterns, low: sp.Expr, high: sp.Expr, found: Sequence[P
     return tuple((found.index(v), found.index(w)) for v, w in zip(*ends, strict=True))
 
 
+def antipodal_groups(t: sp.Expr) -> tuple[PairGroup, ...]:
+    """Return the groups of all pairs where an involution of the messages maps each set to its complement."""
+    half = sp.Rational(1, 2)
+
+    def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
+        return Pattern(p, p, _ZERO, half - p, half - p), Pattern(p, _ZERO, p, half - p, half - p)
+
+    return groups_by_share(t, half, half, patterns)
+
+
 def free_sets(c: sp.Expr) -> Patterns:
     """Return the patterns that stand for all sets of share c: the extreme ones among all that there could be."""
     least = c if is_less(c, sp.Rational(1, 2)) else 1 - c

@@ -18,6 +18,7 @@ from symamp.decompositions.pair_groups import (
     SMALL,
     PairGroup,
     Pattern,
+    antipodal_groups,
     blanket_of,
     by_excess,
     listed_group,
@@ -154,6 +155,10 @@ class DuchiVector(DisjointCover):
     def coverage(self) -> sp.Expr:
         """There are no ties in odd dimension."""
         return sp.Rational(1, 2)
+
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """All signs turned, a corner on the side of v is on the other side."""
+        return antipodal_groups(self.ratio())
 
     def message_bits(self) -> sp.Expr:
         return 2 * self["m"] + 1

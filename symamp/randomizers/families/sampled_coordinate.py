@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from symamp.decompositions.decomposition import Component
-from symamp.decompositions.pair_groups import PairGroup, free_sets_groups, listed_group
+from symamp.decompositions.pair_groups import PairGroup, antipodal_groups, listed_group
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter, Value
@@ -123,8 +123,8 @@ class Harmony(StateChannel):
         return pair if set(pair) == {"x0", "x1"} else None
 
     def pair_groups(self) -> tuple[PairGroup, ...]:
-        """To a corner belong half of the messages; other inputs mix corners."""
-        return free_sets_groups(sp.exp(self["eps0"]), sp.Rational(1, 2))
+        """A sign turned at all coordinates maps the messages that belong to a corner to those that do not."""
+        return antipodal_groups(sp.exp(self["eps0"]))
 
     def message_bits(self) -> sp.Expr:
         return sp.log(2 * self["d"], 2)
