@@ -22,19 +22,20 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import log_above
 from symamp.errors import PrecisionError
-from symamp.laws.density import Laws, SmoothLaw, even_cuts, finite_sandwich
-from symamp.laws.law import Level
+from symamp.laws.density import SmoothLaw, finite_sandwich
+from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.rationals import rational_below, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.densities import ROUNDED, Densities, dominating_table
-from symamp.sums.density import enclose_smooth, estimate_log_smooth, estimate_smooth_epsilon
-from symamp.sums.divergence import Enclosure, Settings
-from symamp.sums.inversion import LARGEST_EPS
+from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
+from symamp.sums.inversion import LARGEST_EPS, approximate_log_law, estimate_root
 
 # What is tuned. Every cut and every finite law gives a bound; these trade time against width. Rules of thumb.
-_GAP_OF_CUT, _LEAST_LOG_DELTA = 1e-4, -200.0 * log(10.0)
-"""What cutting the tails of unbounded ratios may add to delta, relatively, and the least delta they are cut for."""
+_LEAST_LOG_DELTA = -200.0 * log(10.0)
+"""The least delta for which the tails of unbounded ratios are cut."""
+_GAP = 1e-4
+"""The least relative gap of sums: cells leave about as much."""
 _CELLS, _DIGITS, _BITS = 96, 128, 256
 """Cells of the finite law above a density: more are closer and slower; binary places of its numbers, which decide the
 size of a certificate, and the precision at which they are found."""
@@ -43,7 +44,7 @@ _LARGEST_RATIO = 300
 _MOST_INPUTS = 4
 """The most inputs of a table whose pairs are all tried by default."""
 
-# ------------------------------------------------ A part whose divergence lies between those of two laws with densities
+# ------------------------------------------------ A part whose divergence lies between those of two finite laws
 
 _ALLOWED = "a number of at least 1e-200 for noise with unbounded ratios, whose tails are cut"
 
@@ -52,20 +53,27 @@ _ALLOWED = "a number of at least 1e-200 for noise with unbounded ratios, whose t
 class SmoothPairBound(PairBoundDefaults):
     """One ordered pair of inputs with the blanket, or with the input ``other`` that all other users hold.
 
-    The divergence lies between those of two laws with densities.
+    The divergence lies between those of two finite laws, of cells of messages.
     """
 
     noise: AdditiveNoise | Densities
     pair: tuple[str, str]
+    method: str
+    source: str
     other: str | None = None
 
-    method: ClassVar[str]
-    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
-    source: ClassVar[str]
+    @property
+    def proof_status(self) -> ProofStatus:
+        """Proved, or a lower bound where all others hold one input."""
+        return ProofStatus.PROVED if self.other is None else ProofStatus.LOWER
 
-    def laws(self, level: Level, n: int) -> Laws:
+    def laws(self, level: Level, n: int) -> tuple[Law, Law]:
         """Return the laws between whose divergences that of the part lies."""
-        return self.noise.laws(self.pair, level, n, self.other)
+        below, above = self.noise.laws(self.pair, level, n, self.other)
+        return finite_sandwich(below)[0], finite_sandwich(above)[1]
+
+    def _law(self, level: Level, n: int) -> Law:
+        return self.laws(level, n)[self.other is None]
 
     @property
     def signature(self) -> Hashable:
@@ -74,14 +82,23 @@ class SmoothPairBound(PairBoundDefaults):
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
-        return estimate_log_smooth(self.laws(level, n)[1], level, n, settings)
+        return estimate_log_divergence(self._law(level, n), level, n, settings.at_least(self.gap_floor))
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        if self.gap_floor > 0.0 and log_delta < _LEAST_LOG_DELTA:
+        ratio = self.noise.local_ratio()
+        if ratio is sp.oo and log_delta < _LEAST_LOG_DELTA:
             raise PrecisionError("delta", f"about 1e{log_delta / log(10):.0f}", _ALLOWED)
-        settings = replace(settings, gap=max(settings.gap, self.gap_floor))
-        return estimate_smooth_epsilon(lambda level: self.laws(level, n)[1], n, log_delta, settings, self._top, start)
+
+        def rough(eps: float) -> float:
+            level = Level.of_float(eps)
+            return approximate_log_law(quick_gparv(self._law(level, n), level), n)
+
+        def value(eps: float) -> float:
+            return self.log_estimate(Level.of_float(eps), n, settings)
+
+        top = min(log_above(ratio), LARGEST_EPS)
+        return estimate_root(value, rough, n, log_delta, settings.at_least(self.gap_floor), top, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence.
@@ -91,29 +108,19 @@ class SmoothPairBound(PairBoundDefaults):
         The divergence of the pair, or of the data sets, lies between the outer ends.
         Proof: docs/proofs/smooth_laws.md.
         """
-        low, high = self.laws(level, n)
-        settings = replace(settings, gap=max(settings.gap, self.gap_floor))
-        return enclose_smooth(high, level, n, settings, low)
+        settings = settings.at_least(self.gap_floor)
+        low, high = (enclose_divergence(law, level, n, settings) for law in self.laws(level, n))
+        return Enclosure(low.lower, high.upper, f"finite sandwich, {high.evaluator}", high.precision, high.plan)
 
     @property
     def gap_floor(self) -> float:
-        """The cut of an unbounded tail alone costs about 1e-5, and rare large ratios make many frequencies."""
-        return _GAP_OF_CUT if self.noise.local_ratio() is sp.oo else 0.0
-
-    @property
-    def _top(self) -> float:
-        return min(log_above(self.noise.local_ratio()), LARGEST_EPS)
+        """What cells of messages cost, and the cut of an unbounded tail."""
+        return _GAP
 
 
 # ------------------------------------------------------------------------------------ All pairs of finitely many inputs
 
-PAIRS = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 4)"
-
-
-class DensityPair(SmoothPairBound):
-    """The blanket of one ordered pair of inputs, made of the least density on every cell of messages."""
-
-    method, source = "density_pairs", PAIRS
+PAIRS = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 3)"
 
 
 def density_pairs_bound(subject: Subject) -> MaxOverPairs:
@@ -125,7 +132,7 @@ def density_pairs_bound(subject: Subject) -> MaxOverPairs:
     for every level and number of users. Proof: docs/proofs/smooth_laws.md.
     """
     found = _noise_of(subject)
-    return MaxOverPairs(tuple(DensityPair(found, pair) for pair in found.pairs()))
+    return MaxOverPairs(tuple(SmoothPairBound(found, pair, "density_pairs", PAIRS) for pair in found.pairs()))
 
 
 DENSITY_PAIRS = Bound(
@@ -146,18 +153,6 @@ WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
 ENDS = "Corollary 4 of Theorem P (docs/proofs/worst_pair.md)"
 
 
-class WorstPairBound(SmoothPairBound):
-    """The blanket of the inputs 0 and 1 of noise, which are worse than every other pair."""
-
-    method, source = "worst_pair", WORST_PAIR
-
-
-class WorstEnds(SmoothPairBound):
-    """The blanket of the two ends of an interval of inputs, which is worse than that of every other pair."""
-
-    method, source = "worst_pair", ENDS
-
-
 def worst_pair_bound(subject: Subject) -> MaxOverPairs:
     """Return the bound of one pair, the ends of the interval of inputs, that covers all pairs of inputs.
 
@@ -166,8 +161,8 @@ def worst_pair_bound(subject: Subject) -> MaxOverPairs:
     The divergence of this part is at least that of the shuffled reports of every two neighbouring data sets, for
     every level and number of users. Proof: docs/proofs/worst_pair.md.
     """
-    found, kind = _noise_of(subject), WorstEnds if subject.noise is None else WorstPairBound
-    return MaxOverPairs((kind(found, found.worst_pair().pair),))
+    found, source = _noise_of(subject), ENDS if subject.noise is None else WORST_PAIR
+    return MaxOverPairs((SmoothPairBound(found, found.worst_pair().pair, "worst_pair", source),))
 
 
 def _noise_of(subject: Subject) -> AdditiveNoise | Densities:
@@ -227,7 +222,7 @@ def law_above_density(subject: Subject) -> Iterator[Decomposition]:
 @lru_cache(maxsize=64)
 def _rounded(law: SmoothLaw, pair: tuple[str, str]) -> Decomposition:
     with at_precision(_BITS):
-        _, above = finite_sandwich(law, _CELLS, _BITS, even_cuts)
+        _, above = finite_sandwich(law, _CELLS)
         numbers = [[rational_below(x, _DIGITS) for x in (a.ratio0(), a.ratio1(), a.mass())] for a in above.atoms]
     components = tuple(Component(*(max(x, sp.S.Zero) for x in atom)) for atom in numbers if atom[2] > 0)
     over = tuple(1 - sp.Add(*(c[i] * c.mass for c in components)) for i in (0, 1))

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import sympy as sp
 
 from symamp.bounds.bound import DataSetBound, DataSets
 from symamp.bounds.densities import SmoothPairBound
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import DATA_SETS, Reduction
 from symamp.data_sets.proposer import DataSpace, Pair
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.decomposition import LawTriple
-from symamp.laws.density import even_cuts, finite_sandwich
+from symamp.laws.density import finite_sandwich
 from symamp.laws.law import Level
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.densities import Densities
 
-_CELLS, _FEWEST_CELLS, _BITS = 160, 16, 256
+_CELLS, _FEWEST_CELLS = 160, 16
 """How many cells of messages are distinguished in all, and at least in one piece: more cells, closer data sets."""
 
 
 class SmoothDataSet(SmoothPairBound):
     """Data sets in which all other users hold the input ``other``."""
-
-    method, source = "data set", DATA_SETS
-    proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
 
     @property
     def data_sets(self) -> DataSets:
@@ -42,9 +37,9 @@ class SmoothDataSet(SmoothPairBound):
         Its messages are a post-processing of those of the data sets: for every level, every n and every number of
         rounds their divergence is at most that of the data sets. Proof: docs/proofs/smooth_laws.md.
         """
-        law = self.laws(level, n)[0]
+        law = self.noise.laws(self.pair, level, n, self.other)[0]
         cells = max(_CELLS // max(len(law.pieces), 1), _FEWEST_CELLS)
-        triple = LawTriple(finite_sandwich(law, cells, _BITS, even_cuts)[0], self.pair)
+        triple = LawTriple(finite_sandwich(law, cells)[0], self.pair)
         return Reduction(self.method, self.proof_status, self.source, triple, ((str(self.other), sp.Integer(1)),))
 
 
@@ -65,4 +60,4 @@ class SmoothSpace(DataSpace):
 
     def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
         """Return the divergence where all others hold one input."""
-        return SmoothDataSet(self._noise, pair, weights[0][0]) if len(weights) == 1 else None
+        return SmoothDataSet(self._noise, pair, "data set", DATA_SETS, weights[0][0]) if len(weights) == 1 else None

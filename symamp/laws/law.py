@@ -24,6 +24,11 @@ Number: TypeAlias = Callable[[], arb]
 _LARGEST = 1e100
 
 
+def known(value: arb) -> Number:
+    """Return a number of which this ball is known, at every precision."""
+    return lambda: value
+
+
 @dataclass(frozen=True)
 class Atom:
     """A component: the ratios of A0 and A1 to A2, its mass under A2, and whether the ratios are equal as formulas."""

@@ -35,10 +35,9 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.density import even_cuts, finite_sandwich
+from symamp.laws.density import finite_sandwich
 from symamp.laws.law import Atom, Law
 from symamp.numbers.reading import Real, printable_number
-from symamp.numbers.surroundings import CAREFUL_BITS
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
 from symamp.randomizers.mechanism import Mechanism, check_free, free_budget
@@ -219,10 +218,8 @@ class NoisePart(Mechanism):
 def _around(noise: AdditiveNoise) -> tuple[Law, Law]:
     """Return finite laws below and above the blanket of (0, 1)."""
     law = noise.exact_law()
-    lower, upper = (law, law) if law is not None else cut_laws(noise, 1.0, 1.0)
-    below, _ = finite_sandwich(lower, _NOISE_CELLS, CAREFUL_BITS, even_cuts)
-    _, above = finite_sandwich(upper, _NOISE_CELLS, CAREFUL_BITS, even_cuts)
-    return below, above
+    lower, upper = (law, law) if law is not None else cut_laws(noise, 1.0)
+    return finite_sandwich(lower, _NOISE_CELLS)[0], finite_sandwich(upper, _NOISE_CELLS)[1]
 
 
 def _seen(law: Law, pair: tuple[str, str], other: str | None) -> Law:

@@ -14,10 +14,10 @@ from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.decompositions.blanket import Weights
-from symamp.decompositions.decomposition import LawTriple, known
+from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import log_above, number
 from symamp.formulas.order import largest
-from symamp.laws.law import Atom, Law, Level, Number, total
+from symamp.laws.law import Atom, Law, Level, Number, known, total
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.randomizers.mechanism import DATA
 from symamp.settings.group_sums import ByEstimates, GroupSum, Sides

@@ -86,6 +86,10 @@ class Settings:
         """Return the same accuracy for a question with these limits."""
         return replace(self, limits=limits)
 
+    def at_least(self, gap: float) -> Settings:
+        """Return the same with no smaller gap than this."""
+        return replace(self, gap=max(self.gap, gap))
+
     def until(self, share: float) -> Settings:
         """Return the same accuracy for a stage of the question, whose searches end at this share of its work."""
         return self.under(self.limits.until(share))

@@ -18,7 +18,6 @@ from symamp.accounting.round import DirectedRound, deviation_of
 from symamp.certificates.evidence import evaluated
 from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError, Problem
-from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Floats, Law, Level
 from symamp.numbers.doubles import log_ndtr, root_between
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
@@ -29,7 +28,6 @@ from symamp.questions.bracket import Interval
 from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
-from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Enclosure, Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels.antithetic import Wave, expected_excess
@@ -409,12 +407,7 @@ class Allocation(OneEpoch):
         return float(c[best]), float(d[best])
 
     def _by_laws(self, level: Level, log_least: float) -> Found:
-        laws, found = self._laws(self.step.laws, log_least), []
-        for law in laws:
-            is_smooth = isinstance(law, SmoothLaw)
-            found.append(
-                enclose_smooth(law, level, self.steps, _GAP_OF_LAWS) if is_smooth else self._of_law(law, level)
-            )
+        found = [self._of_law(law, level) for law in self._laws(self.step.laws, log_least)]
 
         def plan() -> dict[str, Any]:
             finite, cells = self._laws(self.step.finite, log_least), self.step.cells(self.shifts, _grained(log_least))
@@ -423,7 +416,7 @@ class Allocation(OneEpoch):
             shown = {"kind": "laws", "precision": bits, "below": how[0], "above": how[-1]}
             return shown | ({} if cells is None else {"cells": dict(zip(("from", "to", "count"), cells, strict=True))})
 
-        return Found((found[0].lower, found[-1].upper), plan, sharp=isinstance(laws[0], SmoothLaw))
+        return Found((found[0].lower, found[-1].upper), plan, sharp=False)
 
     def _of_law(self, law: Law, level: Level) -> Enclosure:
         return enclose_divergence(law, level, self.steps, _GAP_OF_LAWS if law.rational else _GAP_OF_CELLS)
@@ -445,8 +438,6 @@ class Allocation(OneEpoch):
             if self.shifts != OPPOSITE or self._wave(self._summand, *at) is not None or self.found(*at).sharp:
                 return high
         law = self._laws(self.step.laws, log_delta - FAR_BELOW)[-1]
-        if isinstance(law, SmoothLaw):
-            return super().rough_root(log_delta)
         return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
 
     def rough_log(self, eps: float) -> float:

@@ -19,7 +19,7 @@ from symamp.certificates.text import expression_text
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, checked_class
 from symamp.formulas.order import sign
-from symamp.laws.density import SmoothLaw
+from symamp.laws.density import finite_sandwich
 from symamp.laws.law import Atom, Floats, Law, RationalLaw, total
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number, listed
@@ -38,8 +38,7 @@ _LOGISTIC_REACH = 14.0
 _MOST_POINTS = 4_000
 """Integers with a mass of their own, of discrete noise."""
 
-AnyLaw: TypeAlias = Law | SmoothLaw
-Between: TypeAlias = tuple[AnyLaw, AnyLaw]
+Between: TypeAlias = tuple[Law, Law]
 Shifts: TypeAlias = tuple[int, int, int]
 """By how much messages are moved in the first world, in the second, and if the example is in another step."""
 WITH_WITHOUT: Shifts = (1, 0, 0)
@@ -482,7 +481,7 @@ class NoiseStep(_Noise):
         return 1 / ratio, ratio
 
     def laws(self, shifts: Shifts, log_least: float) -> Between:
-        """Return the law of the triple twice; by replacement laws of cells around it.
+        """Return laws of cells around that of the triple.
 
         SupportMismatchError for other worlds than with and without the example, but for Laplace noise.
 
@@ -492,8 +491,9 @@ class NoiseStep(_Noise):
         Proof: docs/proofs/random_allocation.md, section 4.
         """
         if shifts == WITH_WITHOUT:
-            law = _noise_law(self.noise)
-            return law, law
+            law = self.noise.exact_law()
+            assert law is not None
+            return finite_sandwich(law.among_first().swapped())
         if self._kind != "laplace":
             what = Problem(f"{self.noise!r} does not say what a replaced example does")
             told = "take a GaussianStep, sa.Laplace(eps0=...), or neighbours='add_remove'"
@@ -548,10 +548,3 @@ class NoiseStep(_Noise):
         if self._kind == "logistic":  # 4 cosh^2 is e^|z| (1 + e^-|z|)^2
             logs = [x - 2.0 * np.log1p(np.exp(x)) for x in logs]
         return y, logs
-
-
-@lru_cache(maxsize=64)
-def _noise_law(noise: AdditiveNoise) -> SmoothLaw:
-    law = noise.exact_law()
-    assert law is not None
-    return law.among_first().swapped()

@@ -5,7 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from flint import acb, arb
+from flint import acb, acb_series, arb
 
 import symamp as sa
 from symamp.formulas.normal_form import normal
@@ -59,3 +59,14 @@ def test_truncated_noise_against_quadrature(density):
         alone = sa.delta(found, n=1, eps=eps, method="worst_pair").bound
         assert alone.lower * (1 - 1e-4) < expected < alone.upper * (1 + 1e-4)
         assert alone.gap < 1e-3
+
+
+def test_formulas_give_their_derivatives():
+    y = sp.Symbol("y")
+    formula = sp.exp(-(y**2)) * sp.sqrt(1 + y) / sp.log(y + 2) ** 3
+    with flint.ctx.workprec(80):
+        found = Holomorphic(formula, y)(acb_series([acb(arb(2)), acb(1)], 2))
+        slope = arb(str(sp.N(sp.diff(formula, y).subs(y, 2), 25)))
+        assert abs(found[1].real - slope) < arb(10) ** -18
+        across = Holomorphic(sp.log(y), y)(acb_series([acb(arb(0, 1)), acb(1)], 2))
+        assert not (across[0] if isinstance(across, acb_series) else acb(across)).is_finite()

@@ -89,7 +89,10 @@ def test_estimates_where_values_are_far_apart_are_at_most_those_of_one_user(othe
     noise = sa.DiscreteGaussian(sigma=1, B=8)
     for eps in (62.0, 151.0):
         level = Level.of_float(eps)
-        many, one = (SmoothDataSet(noise, ("0", "1"), other).log_estimate(level, n, Settings()) for n in (10**4, 1))
+        many, one = (
+            SmoothDataSet(noise, ("0", "1"), "data set", "", other).log_estimate(level, n, Settings())
+            for n in (10**4, 1)
+        )
         assert many <= one + 0.02
 
 

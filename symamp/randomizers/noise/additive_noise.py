@@ -31,14 +31,11 @@ from symamp.randomizers.family import Parametrised
 from symamp.randomizers.mechanism import SubjectBase
 
 # Width against time: laws of noise are cut, and enclosed cell by cell, where they are not analytic as a whole.
-_TAIL_CELLS = 200  # of the part of a law that is cut
 _NEGLIGIBLE_TAIL = 2.0**-64  # mass beyond which heavy tails are cut
 _LARGEST_CUT_RATIO = 1e300  # where ratios are unbounded
 _LARGEST_E = 1e90  # e^eps from which on any cut will do
 _DEVIATIONS = 4.0  # of the sum, within which no single message decides
-_SMOOTH_DEVIATIONS = 0.5  # ratios up to so many deviations of the sum are kept analytic
 _TYPICAL_USERS = 10**4  # in pictures
-_SMOOTH_RATIOS = 8.0  # kept analytic in the law for all numbers of users
 _DRAWN_CELLS = 60  # of a picture of the distribution
 _DRAWN_POINTS = 60  # of each piece of a picture of ratios
 _DRAWN_BITS = 64  # of both
@@ -139,40 +136,28 @@ def blanket_law(noise: AdditiveNoise) -> SmoothLaw:
 
 
 @lru_cache(maxsize=64)
-def cut_laws(noise: AdditiveNoise, smooth: float, ratio: float) -> Laws:
-    """Return the lower law, with the tail at its mean, and the upper law, with its atom at infinity.
-
-    Up to the ratio ``smooth`` there are pieces. Beyond, where frequencies would turn often over little mass, there
-    are cells.
-    """
-    first, end = noise.cut(smooth), noise.cut(ratio)
-    assert first is not None
+def cut_laws(noise: AdditiveNoise, ratio: float) -> Laws:
+    """Return the lower law, with the tail beyond a ratio at its mean, and the upper law, with its atom at infinity."""
+    end = noise.cut(ratio)
     assert end is not None
     inner, last = noise.sides()
-    few = Side(first, end, last.density0, last.density1, last.ratio)
-    pieces = [_piece(noise, inner, inner.end), _piece(noise, last, first if first < end else end)]
-    cells = [_piece(noise, few, end)] if first < end else []
-    below, above = finite_sandwich(SmoothLaw(tuple(cells), (), number(sp.Integer(0))), _TAIL_CELLS, CAREFUL_BITS)
-    place, one, at_edge = number(end), number(_ONE), Holomorphic(last.ratio, Y)
-
-    def beyond() -> tuple[arb, arb, arb]:
-        return _beyond(noise, place())
+    pieces = [_piece(noise, inner, inner.end), _piece(noise, last, end)]
+    place, zero, one, at_edge = number(end), number(sp.S.Zero), number(_ONE), Holomorphic(last.ratio, Y)
 
     def mass() -> arb:
-        return beyond()[0]
+        return _beyond(noise, place())[0]
 
     def mean() -> arb:
-        return beyond()[2] / mass()
+        return _beyond(noise, place())[2] / mass()
 
     def edge() -> arb:
         return at_edge(acb(place())).real
 
     def left_over() -> arb:
-        return (beyond()[2] - edge() * mass()).max(arb(0))
+        return ((mean() - edge()) * mass()).max(arb(0))
 
-    lower = _mirrored(noise, pieces, [*below.atoms, Atom(one, mean, mass)])
-    upper = _mirrored(noise, pieces, [*above.atoms, Atom(one, edge, mass)], ((number(sp.Integer(0)), left_over),))
-    return lower, upper
+    lower = _mirrored(noise, pieces, [Atom(one, mean, mass)])
+    return lower, _mirrored(noise, pieces, [Atom(one, edge, mass)], ((zero, left_over),))
 
 
 def far_ratio(noise: AdditiveNoise) -> float:
@@ -326,7 +311,7 @@ def plot_ratios(law: SmoothLaw, ax: Axes | None = None) -> Axes:
 def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> Axes:
     """Draw the distribution function of G at a level, null symbol included; return the matplotlib Axes."""
     ax = axes_for(ax)
-    below, _ = finite_sandwich(law, _DRAWN_CELLS, _DRAWN_BITS)
+    below, _ = finite_sandwich(law, _DRAWN_CELLS)
     with at_precision(_DRAWN_BITS):
         e = level.exponential()
         steps = [(float(a.ratio0() - e * a.ratio1()), float(a.mass())) for a in below.atoms]
@@ -480,7 +465,7 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
         At every level and number of users its divergence is at least that of the blanket of (0, 1). A cut adds less
         than 1e-19 to it. Proof: docs/proofs/smooth_laws.md.
         """
-        return self.exact_law() or cut_laws(self, _SMOOTH_RATIOS, far_ratio(self))[1]
+        return self.exact_law() or cut_laws(self, far_ratio(self))[1]
 
     def largest_kept_ratio(self) -> float:
         """Return about the largest ratio of ``upper_law``."""
@@ -501,8 +486,8 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
         if exact is not None:
             return exact, exact
         if self.local_ratio() is not sp.oo:
-            return cut_laws(self, 1.0, 1.0)
-        return cut_laws(self, _rounded(_SMOOTH_DEVIATIONS * self._deviation(n)), self.ratio_at_cut(level, n))
+            return cut_laws(self, 1.0)
+        return cut_laws(self, self.ratio_at_cut(level, n))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the one pair that is worse than all others."""

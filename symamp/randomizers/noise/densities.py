@@ -341,7 +341,7 @@ class Densities(SubjectBase, ShownInLatex):
         law = self.law(self.pairs()[0])
         with at_precision(CAREFUL_BITS):
             found = 1 - law.null()
-        return float(found.lower()), float(found.upper())
+            return float(found.lower()), float(found.upper())
 
     def pieces(self, pair: tuple[object, object]) -> tuple[Shown, ...]:
         """Return the blanket of a pair as formulas, without point masses; cells around crossings are left out.

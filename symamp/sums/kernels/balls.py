@@ -14,10 +14,8 @@ from flint import acb, acb_mat, arb
 from numpy.typing import NDArray
 
 from symamp.errors import PrecisionError, Problem
-from symamp.laws.density import Nodes, SmoothLaw
-from symamp.laws.law import BallGparv, Level, total
+from symamp.laws.law import BallGparv, total
 from symamp.numbers.disks import Disks
-from symamp.numbers.dyadic import float_above
 from symamp.numbers.systems import FLINT
 from symamp.sums.kernels.kernel import Kernel, Ranges, TwoSided
 from symamp.sums.kernels.tilted import Plan, Window
@@ -206,7 +204,11 @@ class TiltedBalls(Tilted):
     @classmethod
     def of(cls, g: BallGparv, n: int, tilt: float) -> Self:
         """Tilt a law by the double ``tilt``, an exact number."""
-        return cls(g, n, *tilted_numbers(g, n, arb(tilt), arb(0)))
+        theta = arb(tilt)
+        weights = _grown(g, theta)
+        m = g.null_mass + total(weights)
+        null = g.null_mass / m
+        return cls(g, n, theta, m, tuple(weight / m for weight in weights), null, null**n)
 
     @property
     def scale(self) -> arb:
@@ -223,9 +225,6 @@ class TiltedBalls(Tilted):
 
     def phi(self, u: arb) -> acb:
         """Return the characteristic function E_theta[e^(iuG)]."""
-        return self._sum(u) + self.missed(u)
-
-    def _sum(self, u: arb) -> acb:
         real, imaginary = self.null, arb(0)
         for v, p in zip(self.g.values, self.probabilities, strict=True):
             sine, cosine = (u * v).sin_cos()
@@ -241,12 +240,7 @@ class TiltedBalls(Tilted):
         inner = acb_mat([[_turn(step * (j * v)) for j in range(size)] for v in self.g.values])
         both = [*zip(self.g.values, self.probabilities, strict=True)]
         outer = acb_mat([[_turn(step * (j * v)) * p for v, p in both] for j in range(first, last + 1, size)])
-        sums = [self.null + z for row in (outer * inner).tolist() for z in row][: last - first + 1]
-        return [z + self.missed(step * j) for j, z in enumerate(sums, first)]
-
-    def missed(self, u: arb) -> acb:
-        """Return what phi(u) is beside the sum over values, no less at larger u: nothing, for a finite law."""
-        return acb(0)
+        return [self.null + z for row in (outer * inner).tolist() for z in row][: last - first + 1]
 
     def power(self, u: arb) -> acb:
         """Return phi(u)^n less the probability that all draws are null."""
@@ -256,20 +250,15 @@ class TiltedBalls(Tilted):
         """Return phi^n less the probability that all draws are null: that outcome contributes nothing."""
         return [power(phi, self.n) - self.null_n for phi in self.phis(step, first, last)]
 
-    @property
-    def whole(self) -> arb:
-        """The sum of the probabilities, at least 1: those of nodes may have a little more."""
-        return (total(self.probabilities) + self.null).max(arb(1)).upper()
-
     def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
         """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
         many = self.n.bit_length() <= _FEW_USERS and len(indices) * len(self.probabilities) > _MANY
         if many and all(v.is_finite() for v in self.g.values):
             # No bound is too small, and none is too large by more than 2^-51 (9 bits + 2 atoms + 16).
             sums = np.abs(coarse_sums(self.g.values, self.probabilities, self.null, step, indices))
-            error, whole = coarse_error(len(self.probabilities), max(indices)), self.whole
-            return [whole * (float(x) * (1.0 + 8.0 * _UNIT) + error) for x in sums]
-        found = [self._sum(step * j) for j in indices]
+            error = coarse_error(len(self.probabilities), max(indices))
+            return [arb(float(x) * (1.0 + 8.0 * _UNIT) + error) for x in sums]
+        found = [self.phi(step * j) for j in indices]
         return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
 
     def deviation(self) -> arb:
@@ -299,21 +288,13 @@ class RoughlyTilted(TiltedBalls):
         if not indices:
             return at_zero
         assert isinstance(kernel, Kernel)
-        error = self.whole * coarse_error(len(self.g.values), indices[-1]) + abs(self.missed(kernel.step * indices[-1]))
+        error = coarse_error(len(self.g.values), indices[-1])
         phi = coarse_sums(self.g.values, self.probabilities, self.null, kernel.step, indices)
         with np.errstate(all="ignore"):
-            radius = np.full(len(indices), float_above(error))
+            radius = np.full(len(indices), error)
             factors = Disks(phi.real, phi.imag, radius) ** self.n - Disks.of(self.null_n)
         below, above = coarse_two_sided(kernel, indices, factors)
         return at_zero[0] + below, at_zero[1] + above
-
-
-def tilted_numbers(g: BallGparv, n: int, theta: arb, left_out: arb) -> tuple[arb, arb, tuple[arb, ...], arb, arb]:
-    """Return (theta, M, probabilities, null, null^n), where ``left_out`` of M(theta) is in no value of G."""
-    weights = _grown(g, theta)
-    m = g.null_mass + total(weights) + left_out
-    null = g.null_mass / m
-    return theta, m, tuple(weight / m for weight in weights), null, null**n
 
 
 def _grown(g: BallGparv, tilt: arb) -> list[arb]:
@@ -329,75 +310,6 @@ def power(base: acb, n: int) -> acb:
     """Return base^n in balls."""
     # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
     return (base.log() * n).exp() if base.real > 0 else base**n
-
-
-# -------------- The exponentially tilted law of a G with a density, in balls: nodes, and a ball for what they leave out
-
-
-def node_gparv(law: SmoothLaw, level: Level, found: Nodes) -> BallGparv:
-    """Return G of the nodes and atoms in balls at the ambient precision, with the null mass of the law itself."""
-    e, minus = level.exponential(), -level.exponential_minus_one()
-    values = [r0 - e * r1 for r0, r1, _ in found.values]
-    masses = [m for _, _, m in found.values]
-    for atom in law.atoms:
-        values.append(atom.ratio0() * minus if atom.equal_ratios else atom.ratio0() - e * atom.ratio1())
-        masses.append(atom.mass())
-    singular = total([(a0() - e * a1()).max(arb(0)) for a0, a1 in law.singular])
-    return BallGparv(tuple(values), tuple(masses), law.null(), singular)
-
-
-@dataclass(frozen=True)
-class TiltedNodes(TiltedBalls):
-    """n copies of G under a tilt: what ``TiltedBalls`` is for finite laws.
-
-    Guarantee
-    ---------
-    M, phi and the bounds on aliasing contain those of the law itself; the deviation is at least its own.
-    Proof: docs/proofs/smooth_laws.md.
-    """
-
-    nodes: Nodes
-    e: arb
-
-    @classmethod
-    def of_nodes(cls, g: BallGparv, found: Nodes, e: arb, n: int, tilt: float) -> Self:
-        """Tilt the law of some nodes by the double ``tilt``, an exact number."""
-        theta = arb(tilt)
-        left_out = _around(found.remainder(e, theta, arb(0)))
-        return cls(g, n, *tilted_numbers(g, n, theta, left_out), found, e)
-
-    def mgf(self, tilt: arb) -> arb:
-        """Return M(tilt) of one G."""
-        return super().mgf(tilt) + _around(self.nodes.remainder(self.e, tilt, arb(0)))
-
-    def missed(self, u: arb) -> acb:
-        """Return a ball around what phi(u) is beside the sum over nodes."""
-        error = _around(self.nodes.remainder(self.e, self.theta, u) / self.m)
-        return acb(error, error)
-
-    def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
-        """Return |phi(j step)|, or more, for each index j."""
-        if not indices:
-            return []
-        # The remainder grows with the frequency: the last one's is a bound for all.
-        error = self.nodes.remainder(self.e, self.theta, step * max(indices)) / self.m
-        return [found + error for found in super().moduli(step, indices)]
-
-    def deviation(self) -> arb:
-        """Return the root of E_theta[(G - c)^2] for a number c near the mean: at least the standard deviation."""
-        c = total([p * v for v, p in zip(self.g.values, self.probabilities, strict=True)]).mid()
-        square = total([p * (v - c) ** 2 for v, p in zip(self.g.values, self.probabilities, strict=True)])
-        square += self.null * c * c
-        return (square + self.nodes.remainder(self.e, self.theta, arb(0), c) / self.m).upper().sqrt()
-
-
-class RoughlyTiltedNodes(RoughlyTilted, TiltedNodes):
-    """The same with the sum over nodes in doubles, and balls around it."""
-
-
-def _around(bound: arb) -> arb:
-    """Return a ball around 0 that reaches to the bound on both sides."""
-    return bound.upper() * arb(0, 1)
 
 
 # --------------------------------------------------------- The two-sided sum in balls: no search, every number enclosed
