@@ -34,7 +34,6 @@ MOST_CELLS = 6_000  # components after merging
 _MOST_CELL_PAIRS = 1_000_000  # that all products of a mechanism multiply
 _MOST_RATIONAL_CELLS = 400  # components of which fractions are made
 _LATTICE_ATOMS = 6_000  # about, of the laws around a product (half of them where one ratio is 1): width against time
-_NOTHING = 1e-60  # the logarithm of a ratio that is 1, in balls: that of noise, at the middle
 _LARGEST_PRECISION = 16_384  # bits of masses of large powers
 _SPARE_BITS = 256  # beyond twice the wanted ones, at first
 _MOST_SHOWN_CELLS = 40  # components that are printed
@@ -331,10 +330,9 @@ class _Lattice:
 
     def _up(self, ratio: arb) -> tuple[int, arb]:
         """Return the lattice point below a ratio, and the share of the one above."""
-        place = float(ratio.log())
-        if abs(place) < _NOTHING:
+        if ratio.contains(1):  # that of noise at the middle, which is 1 by symmetry
             return 0, arb(0)
-        low = floor(place / self.step)
+        low = floor(float(ratio.log()) / self.step)
         least, most = (arb(self.step) * low).exp(), (arb(self.step) * (low + 1)).exp()
         return low, (ratio - least) / (most - least)
 
@@ -499,6 +497,8 @@ class Composed(Decomposition):
     @cached_property
     def _formulas(self) -> tuple[tuple[Component, ...], tuple[tuple[sp.Expr, sp.Expr], ...]]:
         found = self._merged
+        if found is None:
+            _ = [part.components for part in self.parts]  # a part without a finite list refuses
         if found is None or len(found.keys) > _MOST_FORMULAS:
             raise ArgumentError(
                 "mechanism",
