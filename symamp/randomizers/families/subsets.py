@@ -86,6 +86,8 @@ _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
 
 _MOST_LISTED = 12
 """Up to so many items all types of third inputs are listed."""
+_MOST_TYPES = 40
+"""Of more types of third inputs, where sets overlap, few laws are a bound: a longer list is nearer and slower."""
 
 
 def _missed(d: int, k: int, items: int) -> sp.Rational:
@@ -154,7 +156,7 @@ class SubsetExponential(ExchangeableSets):
         return pair
 
     def pair_groups(self) -> tuple[PairGroup, ...]:
-        """One group for each number of common items: all third inputs where sets are disjoint, else a bound."""
+        """One group for each number of common items: all types of third inputs, or a bound of many."""
         s, d, k, t = int(self["s"]), int(self["d"]), int(self["k"]), self.levels()[0]
         c = 1 - _missed(d, k, s)
         if s > _MOST_LISTED:
@@ -162,8 +164,12 @@ class SubsetExponential(ExchangeableSets):
         patterns = [_patterns(s, d, k, common) for common in range(s)]
         groups = [of_patterns(t, c, list(patterns[0]), names=patterns[0])]
         for common, found in enumerate(patterns[1:], 1):
-            listed = by_excess(c, max(v.h - v.F for v in found))(next(iter(found)).p)
-            groups.append(of_patterns(t, c, listed, (f"a set with {common} items", "of the other one")))
+            few = (
+                list(found)
+                if len(found) <= _MOST_TYPES
+                else by_excess(c, max(v.h - v.F for v in found))(next(iter(found)).p)
+            )
+            groups.append(of_patterns(t, c, few, (f"a set with {common} items", "of the other one")))
         return tuple(groups)
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
