@@ -27,9 +27,9 @@ from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.distributions import Laplace, Logistic
 from symamp.sums.kernels.one_sided import Lognormal
 
-_CELLS, _FEWER_CELLS, _SPARE = 400, 64, 25.0
+_CELLS, _FEWER_CELLS, _SPARE, _SPARE_OF_TWO = 400, 64, 3.0, 25.0
 """Cells of messages of a step with normal noise, and with noise whose ratios are bounded, and by how much, in the
-logarithm, what lies beyond them is less than what matters: width against time."""
+logarithm, what lies beyond them is less than what matters, with one example and with two: width against time."""
 _GRID, _GRID_REACH, _PER_SIZE, _FAR = 40_001, 40.0, 30.0, 50.0
 """Places from which the cells of a statistic are found, in deviations; how many deviations of its sum its values take;
 and the logarithm that stands for an infinite ratio."""
@@ -264,7 +264,8 @@ class _Normal(_Noise):
         return (shift * (2 * y - shift) / (2 * number(self.sigma)() ** 2)).exp()
 
     def cells(self, shifts: Shifts, log_least: float) -> Cells:
-        reach = sqrt(2.0 * (_SPARE - log_least)) * self._deviation
+        spare = _SPARE_OF_TWO if shifts == OPPOSITE else _SPARE
+        reach = sqrt(2.0 * (spare - log_least)) * self._deviation
         return min(shifts) - reach, max(shifts) + reach, _CELLS
 
     @property

@@ -276,6 +276,15 @@ def test_epochs_have_certificates():
     assert judged(data) == "invalid"
 
 
+@pytest.mark.slow
+def test_epochs_of_discrete_noise_have_certificates():
+    noise = sa.training.DiscreteGaussianStep(sigma=2)
+    found = sa.training.random_allocation(noise=noise, steps=100, epochs=10, neighbours="add_remove")
+    data = found.epsilon("1e-6", gap=1e-2).certificate()
+    assert judged(data) == "valid"
+    assert 0.69 < fraction(data["claim"]["lower"]) < fraction(data["claim"]["upper"]) < 0.7
+
+
 def test_what_has_none():
     shuffled = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=1), steps=10, neighbours="add_remove")
     with pytest.raises(ArgumentError, match="certificate"):
