@@ -50,8 +50,8 @@ _ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
 would take minutes, are not asked."""
 _CELLS, _STATISTIC_BITS, _SPARE_BITS = 600, 256, 32
 """Cells of the largest of batch sums, bits of laws of statistics, and how many more certificates have."""
-_FIRST_EPS = 1e-4
-"""Where a root is looked for first where nothing is known."""
+_FIRST_EPS, _NEAR = 1e-4, 1.0
+"""Where a root is looked for first where nothing is known, and how near to it, in the logarithm, estimates are."""
 _GAP_OF_LAWS, _GAP_OF_CELLS = Settings(gap=1e-6), Settings(3e-4, 4_000, 2_000, 1_000)
 """How close sums are taken of tables and noise with a density; and of cells, which are many and say no more."""
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
@@ -438,7 +438,12 @@ class Allocation(OneEpoch):
             if self.shifts != OPPOSITE or self._wave(self._summand, *at) is not None or self.found(*at).sharp:
                 return high
         law = self._laws(self.step.laws, log_delta - FAR_BELOW)[-1]
-        return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+        guess = min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+        # Estimates know no lattices, which enclose what kernels of heavy tails do not tell.
+        with at_precision(_BITS):
+            sizes = [log_of_ball(x.ball) for x in self.enclose(Level.of_float(guess), log_delta - FAR_BELOW)]
+        is_near = sizes[0] - _NEAR < log_delta < sizes[1] + _NEAR
+        return guess if is_near else self._solved(log_delta, 1, max(guess, _FIRST_EPS), _ROUGH / 100.0)
 
     def rough_log(self, eps: float) -> float:
         """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""

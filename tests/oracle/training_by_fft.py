@@ -8,12 +8,13 @@ import numpy as np
 _PLACES, _SIZE, _REACH = 400_001, 2**20, 9.0
 
 
-def divergence(sigma, steps, e, direction):
+def divergence(sigma, steps, e, direction, *, discrete=False):
     """Return about D_E in a direction: "remove", "add" or "replace".
 
-    Of batches where all other gradients are opposite: "shuffled", or "shuffled, add" for the other order.
+    ``discrete`` is noise on integers. Of batches where all other gradients are opposite: "shuffled", or "shuffled,
+    add" for the other order.
     """
-    z = np.linspace(-_REACH, _REACH, _PLACES)
+    z = np.arange(-60, 61) / sigma if discrete else np.linspace(-_REACH, _REACH, _PLACES)
     weights = np.exp(-z * z / 2)
     weights /= weights.sum()
     up, down = (np.exp(sign * z / sigma - 0.5 / sigma**2) for sign in (1, -1))

@@ -368,6 +368,16 @@ def _complex(w):
     return acb(w.real, w.imag)
 
 
+@pytest.mark.parametrize(("sigma", "steps"), some([(1, 20), (2, 1000), (1, 100)], 1))
+def test_discrete_noise_by_fourier_transforms(sigma, steps):
+    found = allocation(noise=sa.training.DiscreteGaussianStep(sigma=sigma), steps=steps).epsilon("1e-6")
+    for name, (low, high) in found.directions.items():
+        least, most = (training_by_fft.divergence(sigma, steps, np.exp(x), name, discrete=True) for x in (low, high))
+        assert least > 1e-6 * (1 - 2e-3)
+        assert most < 1e-6 * (1 + 2e-3)
+        assert high < 1.002 * low
+
+
 @pytest.mark.parametrize(
     "seed", [0, 3, *(pytest.param(k, marks=pytest.mark.slow) for k in (*range(1, 3), *range(4, 104)))]
 )
