@@ -434,11 +434,12 @@ class Allocation(OneEpoch):
                 high *= 1.5
             if self.rough_log(high) <= log_delta < self.rough_log(0.0):
                 high = float(root_between(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
-            at = Level.of_float(high), log_delta - FAR_BELOW
-            if self.shifts != OPPOSITE or self._wave(self._summand, *at) is not None or self.found(*at).sharp:
+            if self.shifts != OPPOSITE or high < most:
                 return high
         law = self._laws(self.step.laws, log_delta - FAR_BELOW)[-1]
         guess = min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+        if self.shifts == OPPOSITE:
+            return guess
         # Estimates know no lattices, which enclose what kernels of heavy tails do not tell.
         with at_precision(_BITS):
             sizes = [log_of_ball(x.ball) for x in self.enclose(Level.of_float(guess), log_delta - FAR_BELOW)]
