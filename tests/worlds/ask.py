@@ -40,7 +40,7 @@ from tests.oracle.world import (
     Within,
     World,
 )
-from tests.worlds import draw
+from tests.worlds import draw, noise
 from tests.worlds.levels import Level, exponential, of_number, of_order
 from tests.worlds.levels import draw as draw_level
 from tests.worlds.subjects import budget, is_crowd, subject, taking
@@ -122,27 +122,38 @@ def ends(answer: object) -> tuple[Fraction, Fraction | None]:
     return low, high
 
 
-def check_delta(answer: object, least: Fraction, most: Callable[[], Fraction]) -> None:
-    """The bracket must reach ``least`` from above, and must not begin beyond ``most``."""
+def check_delta(answer: object, least: Fraction, most: Callable[[], Fraction], slack: Fraction | None = None) -> None:
+    """The bracket must reach ``least`` from above, and must not begin beyond ``most``.
+
+    With a ``slack`` only the upper end is compared, up to it.
+    """
     low, high = ends(answer)
     if high is None or high > 1 or low < 0:
         raise FalseAnswerError(f"no probability: [{answer.lower}, {answer.upper}]")
-    if high < least:
+    if high < least - (slack or 0):
         raise FalseAnswerError(f"upper {answer.upper!r} below the truth {float(least)!r} = {_short(least)}")
-    if low and low > (greatest := most()):
+    if slack is None and low and low > (greatest := most()):
         raise FalseAnswerError(f"lower {answer.lower!r} above the truth {float(greatest)!r} = {_short(greatest)}")
 
 
-def check_epsilon(answer: object, delta: Fraction, truth: Callable[[Fraction], Fraction], unbounded: Fraction) -> None:
-    """Private at the upper end, and not below the lower one."""
+def check_epsilon(
+    answer: object,
+    delta: Fraction,
+    truth: Callable[[Fraction], Fraction],
+    unbounded: Fraction,
+    slack: Fraction | None = None,
+) -> None:
+    """Private at the upper end, and not below the lower one; with a ``slack`` the latter is not compared."""
     high = exact(answer.upper)
     low = exact(answer.lower)
     if high is not None and low is not None and low > high:
         raise FalseAnswerError(f"ends that cross: {answer.lower} > {answer.upper}")
     if high is not None and high < 700:
         found = truth(exponential(high)[1])
-        if found > delta:
+        if found > delta + (slack or 0):
             raise FalseAnswerError(f"upper {answer.upper!r}: delta is {float(found)!r} there, not {float(delta)!r}")
+    if slack is not None:
+        return
     if low is None:
         if unbounded < delta:
             raise FalseAnswerError(f"lower inf: delta falls to {float(unbounded)!r} < {float(delta)!r}")
@@ -160,12 +171,16 @@ def _short(x: Fraction) -> str:
 
 
 class Case:
-    """A world, its truth, and the package's subject; questions add their outcomes."""
+    """A world, its truth, and the package's subject; questions add their outcomes.
+
+    With noise the truth is that of cells of messages, up to the slack: only upper ends are compared with it.
+    """
 
     def __init__(self, world: World, rng: Random, *, methods: int = 1) -> None:
         self.world, self.rng, self.methods = world, rng, methods
         self.outcomes: list[Outcome] = []
         self.setting = setting(world)
+        self.slack = noise.ROUNDED if noise.has_noise(world) else None
 
     @cached_property
     def truth(self) -> Truth:
@@ -258,6 +273,8 @@ def setting(world: World) -> str:
 
 
 def _runs(runs: Runs) -> str:
+    if isinstance(runs, noise.Cells):
+        return runs.made[0]
     if isinstance(runs, Silent):
         return f"Poisson sample of a {_runs(runs.part)}"
     return {Table: "table", Joint: "joint", Drawn: "parallel", Unary: "unary encoding"}[type(runs)]
@@ -273,7 +290,8 @@ def ask_delta(case: Case, method: str | None = None, level: Level | None = None)
 
     def check(answer: object) -> None:
         is_bound = method not in REFUTED or not isinstance(case.world.takes_part, Chosen)
-        check_delta(answer, truth.delta(at.high) if is_bound else Fraction(0), lambda: truth.delta(at.low))
+        least = truth.delta(at.high) if is_bound else Fraction(0)
+        check_delta(answer, least, lambda: truth.delta(at.low), case.slack)
 
     if is_crowd(case.world):
         case.ask(
@@ -315,7 +333,7 @@ def ask_epsilon_at(case: Case, delta: Fraction, method: str | None = None) -> No
     truth = case.truth
 
     def check(answer: object) -> None:
-        check_epsilon(answer, delta, truth.delta, truth.unbounded())
+        check_epsilon(answer, delta, truth.delta, truth.unbounded(), case.slack)
 
     if is_crowd(case.world):
         case.ask(
@@ -369,7 +387,7 @@ def rounds_of(case: Case, count: int, question: str, method: str | None = None, 
             least = Fraction(0) if method in REFUTED else many.delta(at.high)
             if is_crowd(case.world) and len(once.pairs) < _FEW_PAIRS:  # whoever is the victim in each round
                 least = max(least, adaptive.delta(at.high))
-            check_delta(answer, least, lambda: max(many.delta(at.low), adaptive.delta(at.low)))
+            check_delta(answer, least, lambda: max(many.delta(at.low), adaptive.delta(at.low)), case.slack)
 
         case.ask(f"{name}({at.text})", by, lambda: rounds().delta(at.text, gap=gap), check)
     elif question == "epsilon":
@@ -377,10 +395,11 @@ def rounds_of(case: Case, count: int, question: str, method: str | None = None, 
         if delta is not None and method not in REFUTED:
 
             def check_eps(answer: object) -> None:
-                check_epsilon(answer, delta, many.delta, max(many.unbounded(), 1 - (1 - once.unbounded()) ** count))
+                unbounded = max(many.unbounded(), 1 - (1 - once.unbounded()) ** count)
+                check_epsilon(answer, delta, many.delta, unbounded, case.slack)
 
             case.ask(f"{name}({delta})", by, lambda: rounds().epsilon(delta, gap=gap), check_eps)
-    elif method in REFUTED:
+    elif method in REFUTED or case.slack is not None:
         return
     elif question == "renyi":
         order = case.rng.choice((2, 3, 5))
@@ -902,6 +921,27 @@ RARELY = (
     (ask_certificate, 0.004),
 )
 """Which share of the worlds a question is asked of: slow ones rarely."""
+
+
+NOISE_METHODS = (*(None,) * 3, "blanket", "worst_pair", "interval", "finite_sandwich", "generic", "all_data_sets")
+"""Methods that are asked of noise."""
+
+
+def examine_noise(seed: int, index: int, *, slow: float = 1.0) -> Case:
+    """Draw a world with noise in place of tables, and ask about it."""
+    rng = Random(f"noise {seed} {index}")
+    found = noise.with_noise(draw.world(rng, 1500), rng)
+    while not noise.has_noise(found):
+        found = noise.with_noise(draw.world(rng, 1500), rng)
+    case = Case(found, rng)
+    ask_delta(case)
+    if rng.random() < 0.25:
+        ask_epsilon(case)
+    if rng.random() < 0.3 and not is_crowd(case.world):
+        ask_delta(case, rng.choice(NOISE_METHODS))
+    if rng.random() < 0.08 * slow:
+        rounds_of(case, 2, rng.choice(("delta", "epsilon")))
+    return case
 
 
 def examine(seed: int, index: int, *, slow: float = 1.0) -> Case:

@@ -2,6 +2,7 @@
 
 Worlds are numbered: a seed and a number say which it is, whatever ran before. Findings are appended at once, one JSON
 object a line; so is how far the run is, and a run with the same file goes on there. ``--one NUMBER`` shows one world.
+``--noise`` runs worlds of noise, whose truth is that of cells of messages.
 """
 
 import argparse
@@ -9,11 +10,11 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from tests.worlds.ask import Case, Outcome, examine
+from tests.worlds.ask import Case, Outcome, examine, examine_noise
 
 EVERY = 100
 """After how many worlds it is noted how far a run is."""
@@ -83,7 +84,16 @@ def _write(file: TextIO | None, data: dict[str, object]) -> None:
         file.flush()
 
 
-def run(seed: int, first: int, last: int, *, slow: float, seconds: float | None, file: TextIO | None) -> Tally:
+def run(
+    seed: int,
+    first: int,
+    last: int,
+    *,
+    slow: float,
+    seconds: float | None,
+    file: TextIO | None,
+    asked: Callable[..., Case] = examine,
+) -> Tally:
     """Examine worlds one after the other, until the last, the time or an interruption."""
     tally, start, shown = Tally(), time.perf_counter(), 0.0
     number = first
@@ -92,7 +102,7 @@ def run(seed: int, first: int, last: int, *, slow: float, seconds: float | None,
             passed = time.perf_counter() - start
             if seconds is not None and passed > seconds:
                 break
-            case = examine(seed, number, slow=slow)
+            case = asked(seed, number, slow=slow)
             tally.add(case)
             for found in record(seed, number, case):
                 print(f"{number}: {found['status']}: {found['setting']}; {found['question'][:80]}; {found['method']}; "
@@ -120,17 +130,19 @@ def main() -> None:
     words.add_argument("--seconds", type=float, help="stop after so many seconds")
     words.add_argument("--slow", type=float, default=1.0, help="how often questions that take long are asked")
     words.add_argument("--findings", type=Path, help="file of JSON lines that findings are appended to")
+    words.add_argument("--noise", action="store_true", help="worlds of noise")
     words.add_argument("--one", type=int, help="show one world and what is answered")
     given = words.parse_args()
+    asked = examine_noise if given.noise else examine
     if given.one is not None:
-        case = examine(given.seed, given.one, slow=given.slow)
+        case = asked(given.seed, given.one, slow=given.slow)
         print(case.world)
         for outcome in case.outcomes:
             print(f"{outcome.status:<9} {outcome.question} {outcome.method} {outcome.detail} {outcome.seconds:.3f} s")
         return
     first = begun(given.findings, given.seed) if given.first is None else given.first
     file = given.findings.open("a", encoding="utf-8") if given.findings else None
-    tally = run(given.seed, first, given.worlds, slow=given.slow, seconds=given.seconds, file=file)
+    tally = run(given.seed, first, given.worlds, slow=given.slow, seconds=given.seconds, file=file, asked=asked)
     print(*tally.lines(), sep="\n")
     if file is not None:
         file.close()

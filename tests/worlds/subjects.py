@@ -26,6 +26,7 @@ from tests.oracle.world import (
     Within,
     World,
 )
+from tests.worlds.noise import Cells
 
 
 def name(x: int, table: Table, relation: Neighbours) -> str:
@@ -45,6 +46,8 @@ def mechanism(runs: Runs, relation: Neighbours, rng: Random, families: float = 0
         return sa.parallel(parts, neighbours=among)
     if isinstance(runs, Unary):
         return sa.UnaryEncoding(p=str(runs.p), q=str(runs.q), D=runs.size)
+    if isinstance(runs, Cells):
+        return runs.mechanism(relation)
     assert isinstance(runs, Table)
     ratio = response_ratio(runs)
     if ratio is not None and isinstance(relation, AnyTwo) and rng.random() < families:

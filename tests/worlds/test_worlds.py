@@ -47,6 +47,13 @@ def test_several_reports_and_coordinates(worlds):
     assert found == []
 
 
+@pytest.mark.parametrize("worlds", [6, pytest.param(1500, marks=pytest.mark.slow)])
+def test_worlds_of_noise(worlds):
+    """No upper end is below what cells of messages show."""
+    cases = [ask.examine_noise(1, number, slow=0.2) for number in range(worlds)]
+    assert [(k, o) for k, case in enumerate(cases) for o in case.outcomes if o.status in ("false", "crash")] == []
+
+
 @pytest.mark.slow
 def test_the_page_of_combinations_is_what_is_answered():
     """Written anew by ``python -m tests.worlds.combinations``."""
