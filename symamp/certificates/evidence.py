@@ -32,7 +32,8 @@ from symamp.sums.divergence import LATTICE, Settings
 from symamp.sums.envelope import envelope_law
 from symamp.sums.few_messages import FewMessagesEvidence
 from symamp.sums.kernels.tilted import Plan
-from symamp.sums.two_messages import CountPlan, CountsEvidence
+from symamp.sums.step_sums import StepPlan
+from symamp.sums.two_messages import CountsEvidence
 from symamp.verifier import MOST_PRECISION
 
 _WIDER_WINDOWS = 10.0
@@ -44,8 +45,9 @@ there is room; how much wider its grid is there; how near to the worst a box is 
 try."""
 ALONE = ("no positive value", "one user")
 """Evaluators that say no more than what one user's message tells: the verifier makes that itself."""
-_LEAST_BITS, _HISTOGRAM_BITS = 160, 64
-"""Bits of the shortest certificate, and those beyond an evaluation that histograms take."""
+_LEAST_BITS, _HISTOGRAM_BITS, _BITS = 160, 64, 4096
+"""Bits of the shortest certificate, those beyond an evaluation that histograms take, and those that tell messages
+apart."""
 _CHECKED = (
     "finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class", "one_comparison",
     "message_space", "randomizer", "noise",
@@ -113,7 +115,7 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
         return {"kind": "boxes of pairs"} | _boxes_of_pairs(cast(NoiseInterval, part), at, found.details, n, split)
     if isinstance(found.details, CountsEvidence):
         boxes = [
-            {"from": b.first, "to": b.last, "spread": b.spread, "sum": _sum_plan(b.plan)} for b in found.details.boxes
+            {"from": b.first, "to": b.last, "spread": b.spread, "plan": steps_plan(b.plan)} for b in found.details.boxes
         ]
         return {"kind": "message counts"} | pair | {"boxes": boxes}
     if isinstance(found.details, FewMessagesEvidence):
@@ -135,10 +137,8 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
     if isinstance(part, CountedUsers):
         return {"kind": "histograms"} | pair | {"others": list(part.held)}
     if isinstance(part, FixedCounts):
-        assert isinstance(found.details, CountsEvidence)
-        held = [(x, c) for x, c in zip(part.inputs, part.counts, strict=True) if c] or [(part.inputs[0], 0)]
-        others = [[known.inputs.index(x), int(c)] for x, c in held]
-        return {"kind": "message counts"} | pair | {"others": others, "sum": _sum_plan(found.details.boxes[0].plan)}
+        assert isinstance(found.details, StepPlan)
+        return steps(known, part.pair, zip(part.inputs, part.counts, strict=True), found.details, 1, 0)
     others = known.others(cast(Reduction, part).dataset)
     return {"kind": "data set", "others": others, **pair, **_evaluated(at, found, n)}
 
@@ -282,9 +282,28 @@ def _compositions(known: Described, part: PairBound, found: FewMessagesEvidence,
     }
 
 
-def _sum_plan(plan: CountPlan) -> Data:
-    tilts = {key: exact_double(getattr(plan, key)) for key in ("theta", "nearer", "further")}
-    return {"k": plan.k, **tilts, "period": plan.period, "last": plan.last}
+def steps(
+    known: Described, pair: tuple[str, str], held: Iterable[tuple[str, int]], plan: StepPlan, up: int, down: int
+) -> Data:
+    """Return the evidence of a lower end by a threshold for the sum of steps, each up or down if it is likelier."""
+    pairs = known.pair(pair)
+    view = known.as_read().view((pairs[0], pairs[1]))
+    i, j = view.places((pairs[0], pairs[1]))
+    with at_precision(_BITS):
+        told = [arb(c.on[i]) - arb(c.on[j]) for c in view.columns]
+    return {
+        "kind": "steps",
+        "victim": 0,
+        "pair": pairs,
+        "others": [[[known.inputs.index(x), int(c)] for x, c in held if c]],
+        "signs": [up if x > 0 else down if x < 0 else 0 for x in told],
+        "plan": steps_plan(plan),
+    }
+
+
+def steps_plan(plan: StepPlan) -> Data:
+    """Return how a sum of steps is evaluated as data."""
+    return {"threshold": plan.threshold, "theta": exact_double(plan.theta), "N": plan.nodes, "last": plan.last}
 
 
 def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> Data:

@@ -22,10 +22,11 @@ from symamp.certificates.evidence import (
     participation,
     sentences,
     setting,
+    steps_plan,
     taking_part,
 )
 from symamp.certificates.mechanisms import Described, of_budget, of_mechanism, of_table
-from symamp.certificates.text import At, exact_double
+from symamp.certificates.text import At
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
 from symamp.numbers.surroundings import at_precision
@@ -142,7 +143,7 @@ class Users:
 def _steps(users: Users, part: StepSums, at: At) -> Data:
     """Return the evidence by a threshold for a sum of signs, if one tells, with what the others of each group hold."""
     victim, test = part.victim, None if at.level is None else part.test(at.level)
-    plan = None if test is None or at.level is None else test.walk.plan(at.level)
+    plan = None if test is None or at.level is None else test.sum.plan(at.level)
     ups, downs = (test.up, test.down) if test is not None else ((), ())
     known, own, who = users.known[victim.group], victim.columns[victim.group], users.crowd.who
     pair = known.pair(victim.pair)
@@ -162,7 +163,5 @@ def _steps(users: Users, part: StepSums, at: At) -> Data:
         "pair": pair,
         "others": [[[known.inputs.index(x), count] for x, count in held.items()] for held in part.held],
         "signs": [(k in ups) - (k in downs) for k in place],
-        "plan": None
-        if plan is None
-        else {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last},
+        "plan": None if plan is None else steps_plan(plan),
     }

@@ -199,13 +199,13 @@ class StepSums(OfVictims):
         """Return the sum over messages that distinguishes most at a level, None if none does."""
         with at_precision(BITS):
             tests = list(self.victim.tests(level, self.held))
-        best = max(tests, key=lambda test: test.walk.log_estimate(level), default=None)
-        return None if best is None or best.walk.plan(level) is None else best
+        best = max(tests, key=lambda test: test.sum.log_estimate(level), default=None)
+        return None if best is None or best.sum.plan(level) is None else best
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence of the best sum; -inf for zero. Not a bound."""
         found = self.test(level)
-        value = -inf if found is None else found.walk.log_estimate(level)
+        value = -inf if found is None else found.sum.log_estimate(level)
         with at_precision(BITS):
             revealed, least = float(self.victim.revealed(level)), float(self.limit(n))
         value = log(revealed + exp(value)) if revealed > 0.0 else value
@@ -219,14 +219,14 @@ class StepSums(OfVictims):
         The lower end is at most the divergence of the data sets. Proof: docs/proofs/users_who_differ.md, section 4.
         """
         found = self.test(level)
-        plan = None if found is None else found.walk.plan(level)
+        plan = None if found is None else found.sum.plan(level)
         with at_precision(BITS):
             # The divergence falls in eps, so that its limit is below it.
             revealed, least = self.victim.revealed(level).lower(), self.limit(n).lower()
         if found is None or plan is None:
             return Enclosure(revealed.max(least), arb(1), STEPS, BITS)
         with at_precision(plan.bits):
-            return Enclosure((revealed + found.walk.below(level)).lower().max(least), arb(1), STEPS, plan.bits)
+            return Enclosure((revealed + found.sum.below(level)).lower().max(least), arb(1), STEPS, plan.bits)
 
     def chances(self, levels: Iterable[Level]) -> Iterator[tuple[arb, arb]]:
         """Yield bounds on the chances of the sets of views that distinguish most at these levels.
@@ -240,14 +240,14 @@ class StepSums(OfVictims):
         known = set()
         for level in levels:
             test = self.test(level)
-            plan = None if test is None else test.walk.plan(level)
+            plan = None if test is None else test.sum.plan(level)
             with at_precision(BITS):
                 shown, e = list(zip(*self.victim.rows(True), strict=True)), level.exponential()
                 seen = tuple(i for i, (x, y) in enumerate(shown) if x - e * y > 0)
             sums = (test.up, test.down, plan.threshold) if test and plan else None
             if (seen, sums) not in known:
                 known.add((seen, sums))
-                low, high = test.walk.chances(plan) if test and plan else (arb(0), arb(0))
+                low, high = test.sum.chances(plan) if test and plan else (arb(0), arb(0))
                 with at_precision(max(BITS, plan.bits if plan else 0)):
                     yield low + total([shown[i][0] for i in seen]), high + total([shown[i][1] for i in seen])
 

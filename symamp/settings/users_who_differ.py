@@ -47,7 +47,7 @@ from symamp.settings.participation import (
 )
 from symamp.sums.enumeration import enumerated_sum
 from symamp.sums.groups import Group
-from symamp.sums.sign_sums import Steps, Walk
+from symamp.sums.step_sums import Steps, StepSum
 
 # ------------ Users who differ: groups that run mechanisms of their own, and what is shuffled, the messages or the data
 
@@ -380,7 +380,7 @@ class StepTest:
 
     up: tuple[int, ...]
     down: tuple[int, ...]
-    walk: Walk
+    sum: StepSum
 
 
 @dataclass(frozen=True)
@@ -543,7 +543,8 @@ class Victim:
         wholes = [shuffled * (1 - leaks * number(p)()) for p in self.worlds]
         for above, below in signs:
             steps = tuple(_steps(row, above, below, count) for row, count in others)
-            yield StepTest(above, below, Walk(_steps(on_x0, above, below), _steps(on_x1, above, below), steps, *wholes))
+            own = [replace(_steps(row, above, below), mass=x) for row, x in zip((on_x0, on_x1), wholes, strict=True)]
+            yield StepTest(above, below, StepSum(own[0], own[1], steps))
 
 
 def _excess(level: Level, rows: tuple[list[arb], list[arb]]) -> arb:
@@ -561,7 +562,7 @@ def _likeliest(
 
 
 def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:
-    return Steps(total([masses[i] for i in up]), total([masses[i] for i in down]), count)
+    return Steps({s: total([masses[i] for i in some]) for s, some in ((1, up), (-1, down)) if some}, count)
 
 
 def victims(crowd: HeterogeneousUsers) -> Iterator[Victim]:

@@ -26,7 +26,7 @@ _MOST_LISTED, _MOST_FEW = 8, 8
 """Up to so many other users all numbers are tried; so many may differ from all others."""
 _LEAST_LOG = -640.0
 """Smaller logarithms of delta are left to balls."""
-_NEARER = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
+_NEARER = (1e-12, 4e-12, 1e-10, 1e-8, 1e-6, 1e-4)
 """How far below its estimate an eps is tried, relatively."""
 
 Held = tuple[int, int]

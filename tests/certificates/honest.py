@@ -287,14 +287,11 @@ def laws(rng: Random) -> Data:
     return certificate((n, data), E, above, None)
 
 
-def _sum(rng: Random, n: int) -> Data:
-    theta = F(number(rng, 0.1, 4))
-    period = rng.choice((3, 5, 9, 21, 21, 41))
+def _steps_plan(rng: Random, n: int, least: int) -> Data:
+    nodes = rng.choice((5, 9, 13, 20))
     return {
-        "k": rng.randint(1, n) if rng.random() < 0.5 else (n + 2) // 2,
-        "theta": str(theta), "nearer": str(theta * F(rng.randint(0, 19), 20)),
-        "further": str(theta * (1 + F(rng.randint(1, 40), 20))), "period": period,
-        "last": rng.choice((period // 2, period // 2, rng.randint(0, period // 2))),
+        "threshold": rng.randint(least, n), "theta": number(rng, 0.2, 5), "N": nodes,
+        "last": rng.choice((nodes // 2, nodes // 2, rng.randint(0, nodes // 2))),
     }  # fmt: skip
 
 
@@ -307,7 +304,7 @@ def counts(rng: Random) -> Data:
         boxes, start = [], 0
         while start < n:
             end = min(start + rng.choice((0, 0, 0, 1, 2)), n - 1)
-            boxes.append({"from": start, "to": end, "spread": rng.random() < 0.25, "sum": _sum(rng, n)})
+            boxes.append({"from": start, "to": end, "spread": rng.random() < 0.25, "plan": _steps_plan(rng, n, 1)})
             start = end + 1
         if table[pair[0]] != table[pair[1]]:  # no message tells them apart
             above.append({"kind": "message counts", "pair": list(pair), "boxes": boxes})
@@ -316,10 +313,12 @@ def counts(rng: Random) -> Data:
         held[rng.randrange(3)] += 1
     pair = list(rng.sample(range(3), 2))
     below = {
-        "kind": "message counts",
+        "kind": "steps",
+        "victim": 0,
         "pair": pair,
-        "others": [[x, c] for x, c in enumerate(held)],
-        "sum": _sum(rng, n),
+        "others": [[[x, c] for x, c in enumerate(held)]],
+        "signs": [int(a > b) for a, b in zip(table[pair[0]], table[pair[1]], strict=True)],
+        "plan": _steps_plan(rng, n, 1),
     }
     return certificate((n, of_table(table)), E, *sides(rng, above, [below]))
 
@@ -424,7 +423,6 @@ def messages(rng: Random) -> Data:
             how = rng.choice([{"evaluator": "mean over counts", "plan": None}, evaluation(rng, n, 3, "ekn")])
             above.append({"kind": "hidden users", "victim": victim, "pair": list(pair)} | how)
     victim = rng.choice(victims)
-    nodes = rng.choice((5, 9, 13, 20))
     held = []
     for i, c in enumerate(groups):
         first = rng.randint(0, c - (i == victim))
@@ -432,10 +430,7 @@ def messages(rng: Random) -> Data:
     below = {
         "kind": "steps", "victim": victim, "pair": rng.sample(range(3), 2), "others": held,
         "signs": [rng.choice((-1, 0, 1)) for _ in tables[0][0]],
-        "plan": {
-            "threshold": rng.randint(1 - n, n), "theta": number(rng, 0.2, 5), "N": nodes,
-            "last": rng.choice((nodes // 2, nodes // 2, rng.randint(0, nodes // 2))),
-        },
+        "plan": _steps_plan(rng, n, 1 - n),
     }  # fmt: skip
     return certificate([setting], E, *sides(rng, above, [below]))
 

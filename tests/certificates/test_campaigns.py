@@ -96,9 +96,9 @@ def test_counts_of_a_data_set_are_those_of_all_other_users():
         data["above"] = None
         data["claim"] |= {"upper": "1", "lower": "1/10**9"}
         group, evidence = data["settings"][0]["groups"][0], data["below"]["evidence"][0]
-        for n, held in ((1, [0, 0, 0]), (group["users"], [c for _, c in evidence["others"]])):
+        for n, held in ((1, [0, 0, 0]), (group["users"], [c for _, c in evidence["others"][0]])):
             group["users"] = n
             for wrong in ([*held, 0], held[:-1], [held[0] + 1, *held[1:]], [held[0] + 2, held[1] - 2, held[2]]):
                 changed = copy.deepcopy(data)
-                changed["below"]["evidence"][0]["others"] = [[x, c] for x, c in enumerate(wrong)]
+                changed["below"]["evidence"][0]["others"] = [[[x, c] for x, c in enumerate(wrong)]]
                 assert verify(json.dumps(changed)).status != "valid" or (min(wrong) >= 0 and sum(wrong) == n - 1)

@@ -392,7 +392,7 @@ def test_both_ends_of_two_messages_are_certified(subject, n):
 def test_a_mixed_data_set_is_certified_from_below():
     data = complete(sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps="0.13"))
     (found,) = evidence(data, "below")
-    assert (found["kind"], sorted(c for _, c in found["others"])) == ("message counts", [1, 998])
+    assert (found["kind"], sorted(c for _, c in found["others"][0])) == ("steps", [1, 998])
 
 
 def test_boxes_that_leave_a_composition_out_are_refused():

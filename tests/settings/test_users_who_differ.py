@@ -21,7 +21,7 @@ from symamp.literature.forms.normal import gaussian_delta
 from symamp.settings.users_who_differ import budget_gparv, victims
 from symamp.sums.divergence import Settings, enclose_level
 from symamp.sums.groups import Group, enclose_groups
-from symamp.sums.sign_sums import Steps, Walk
+from symamp.sums.step_sums import Steps, StepSum
 from symamp.verifier import verify
 from tests.oracle import users_who_differ as oracle
 from tests.oracle import world
@@ -371,9 +371,9 @@ def test_sums_of_steps_by_exhaustion(seed):
             excess[s + step] = excess.get(s + step, F(0)) + w * mass
     best = max([F(0), *(sum(v for s, v in excess.items() if s >= k) for k in excess)])
     with flint.ctx.workprec(256):
-        groups = [Steps(ball(u), ball(d), n) for (u, d), n in zip(chances, counts, strict=True)]
-        walk = Walk(Steps(ball(own[0]), ball(own[1])), Steps(ball(own[1]), ball(own[0])), tuple(groups))
-        found = walk.below(level(E))
+        groups = [Steps({1: ball(u), -1: ball(d)}, n) for (u, d), n in zip(chances, counts, strict=True)]
+        laws = (Steps({1: ball(u), -1: ball(d)}) for u, d in (own, own[::-1]))
+        found = StepSum(*laws, tuple(groups)).below(level(E))
         assert found <= ball(best)
         assert found >= ball(best) * (1 - arb("1e-12"))
 

@@ -8,6 +8,7 @@ pair of data sets, or a threshold for a sum of steps, which may be that of sever
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from math import prod
 from operator import mul
@@ -22,7 +23,7 @@ from ..setting import DATA, MESSAGES, At
 from . import triples
 
 POSITIONS, HIDDEN, STEPS = "positions", "hidden users", "steps"
-_PLAN: dict[str, Any] = {"threshold": int, "theta": str, "N": int, "last": int}
+PLAN: dict[str, Any] = {"threshold": int, "theta": str, "N": int, "last": int}
 _MOST_COUNTS, _LONGEST = 2**10, 64
 """Users who may be hidden, where a mean goes over how many are; the longest step."""
 
@@ -31,7 +32,7 @@ def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of one piece of evidence."""
     if data["kind"] == STEPS:
         order = {"order": int} if "order" in data else {}
-        return {"victim": int, "pair": (int, int), "others": [[(int, int)]], "signs": [int], "plan": _PLAN} | order
+        return {"victim": int, "pair": (int, int), "others": [[(int, int)]], "signs": [int], "plan": PLAN} | order
     if data["kind"] == HIDDEN:
         return {"victim": int} | triples.shape(data, above)
     if above:
@@ -276,39 +277,80 @@ def steps(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
         for x, count in listed
         if count
     ]
-    theta, nodes, last, k = arb(check.number(plan["theta"])), plan["N"], plan["last"], plan["threshold"]
-    check.require(0 < theta < 2**10 and 0 <= last <= nodes // 2 < 2**40 and abs(k) < 2**63, f"{what}: plan", "invalid")
-    kinds = sorted({s for s in signs if s})
+    low, _ = reached(check, tuple(zip(whole, step, strict=True)), laws, own, e, plan, [plan["threshold"]], what)[0]
+    return check.larger(low + seen, limit)
+
+
+Law = dict[int, arb]
+
+
+def checked(check: Any, plan: dict[str, Any], what: str) -> arb:
+    """Return the tilt of a sum of steps, whose nodes are in order."""
+    theta = arb(check.number(plan["theta"]))
+    good = 0 < theta < 2**10 and 0 <= plan["last"] <= plan["N"] // 2 < 2**40 and abs(plan["threshold"]) < 2**63
+    check.require(good, f"{what}: plan", "invalid")
+    return theta
+
+
+def reached(
+    check: Any,
+    victim: Any,
+    laws: list[tuple[Law, int]],
+    own: int,
+    e: arb,
+    plan: dict[str, Any],
+    thresholds: Sequence[int],
+    what: str,
+) -> list[tuple[arb, arb]]:
+    """Return bounds on P0(S >= k) - e P1(S >= k), S the sum of the steps of all messages, for thresholds k.
+
+    ``victim`` has the mass and the steps of a message of the victim in both data sets, of which there are ``own``;
+    ``laws`` are those of others, with their numbers.
+    """
+    theta, nodes, last = checked(check, plan, what), plan["N"], plan["last"]
+    kinds = sorted({s for law, _ in laws for s in law} | {s for _, law in victim for s in law})
     check.spend((last + 1) * (12 + (4 + 4 * len(kinds)) * (2 + len(laws))), hard=True)
 
-    def moved(chances: dict[int, arb], powers: dict[int, Any]) -> Any:
+    def moved(chances: Law, powers: dict[int, Any]) -> Any:
         return sum((x * (powers[s] - 1) for s, x in chances.items()), arb(0))
 
     def powers_at(z: Any) -> dict[int, Any]:
         return {s: (s * z).exp() for s in kinds}
 
-    result = arb(0)
+    def grown(powers: dict[int, Any]) -> Any:
+        return reduce(mul, (_power(1 + moved(law, powers), c) for law, c in laws), arb(1))
+
+    results = [arb(0)] * len(thresholds)
     for n in range(last + 1):
         z = acb(theta, 2 * arb.pi() * n / nodes)
         powers = powers_at(z)
-        first, second = ((t + moved(law, powers)) ** own for t, law in zip(whole, step, strict=True))
-        value = (first - e * second) / (1 - (-z).exp()) * (-z * k).exp()
-        value = reduce(mul, ((1 + moved(law, powers)) ** c for law, c in laws), value)
-        result += value.real * (1 if n == 0 or 2 * n == nodes else 2)
+        first, second = (_power(t + moved(law, powers), own) for t, law in victim)
+        value = (first - e * second) / (1 - (-z).exp()) * grown(powers) * (1 if n == 0 or 2 * n == nodes else 2)
+        results = [x + (value * (-z * k).exp()).real for x, k in zip(results, thresholds, strict=True)]
     once, twice = powers_at(theta), powers_at(2 * theta)
-    wide = prod(((1 + moved(law, twice)) ** c for law, c in laws), start=(-2 * theta * k).exp())
-    lost = (1 + wide * (whole[0] + moved(step[0], twice)) ** own) / (theta * nodes).expm1()
+    wide, missed = grown(twice), arb(0)
     if 2 * last + 1 < nodes:  # nodes that are left out
         spread = check.total(c * _spread(law, once) for law, c in laws)
-        most = prod(((1 + moved(law, once)) ** c for law, c in laws), start=(-theta * k).exp())
         fall, near = 1 - (2 * arb.pi() * (last + 1) / nodes).cos(), 1 - (-theta).exp()
-        top = reduce(arb.max, (t + moved(law, once) for t, law in zip(whole, step, strict=True)))
-        apart = abs(whole[0] - whole[1]) / near
+        (a, first), (b, second) = victim
+        top, apart = reduce(arb.max, (t + moved(law, once) for t, law in victim)), abs(a - b) / near
         for s in kinds:
-            apart += abs(step[0].get(s, arb(0)) - step[1].get(s, arb(0))) * abs(s) * once[s].max(arb(1))
+            apart += abs(first.get(s, arb(0)) - second.get(s, arb(0))) * abs(s) * once[s].max(arb(1))
         size = own * top ** (own - 1) * apart + abs(e - 1) * top**own / near
-        lost += most * size * (-spread * fall / 2).exp()
-    return check.larger(result / nodes - lost + seen, limit)
+        missed = grown(once) * size * (-spread * fall / 2).exp()
+    found, around = list[tuple[arb, arb]](), 1 / (theta * nodes).expm1()
+    for k, result in zip(thresholds, results, strict=True):
+        less, more = (
+            w * around * (1 + wide * (-2 * theta * k).exp() * (t + moved(law, twice)) ** own)
+            for w, (t, law) in zip((1, e), victim, strict=True)
+        )
+        left = missed * (-theta * k).exp()
+        found.append((result / nodes - less - left, result / nodes + more + left))
+    return found
+
+
+def _power(base: Any, n: int) -> Any:
+    return (base.log() * n).exp() if base.real > 0 else base**n
 
 
 def _spread(law: dict[int, arb], powers: dict[int, arb]) -> arb:

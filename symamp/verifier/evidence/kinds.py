@@ -56,7 +56,7 @@ KINDS = {
     "data set": Kind(triples.shape, triples.data_set, _BELOW, ""),
     other_inputs.ENVELOPE: Kind(other_inputs.shape, other_inputs.bound, _ABOVE, "laws"),
     other_inputs.DATA_SETS: Kind(other_inputs.shape, other_inputs.bound, _ABOVE, "laws"),
-    "message counts": Kind(message_counts.shape, message_counts.bound, _BOTH, "laws"),
+    "message counts": Kind(message_counts.shape, message_counts.bound, _ABOVE, "laws"),
     "value counts": Kind(value_counts.shape, value_counts.bound, _ABOVE, "laws"),
     "histograms": Kind(histograms.shape, histograms.bound, _BOTH, "all"),
     TILT: Kind(common_tilt.shape, _unsettled, _ABOVE, ""),
