@@ -458,11 +458,12 @@ def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None
     """
     target, one = failure_probability(delta), replace(training, epochs=1)
 
-    def side(epochs: int, certainly: Callable[[Answer], bool]) -> bool:
-        return certainly(one.rounds(epochs).delta(eps, gap=gap, effort="quick"))
+    @cache
+    def asked(epochs: int) -> Answer:
+        return one.rounds(epochs).delta(eps, gap=gap, effort="quick")
 
-    private = _last(lambda k: side(k, lambda a: a.most.at_most(target)))
-    return private, _last(lambda k: side(k, lambda a: not a.least.exceeds(target)), private)
+    private = _last(lambda k: asked(k).most.at_most(target))
+    return private, _last(lambda k: not asked(k).least.exceeds(target), private)
 
 
 def _last(holds: Callable[[int], bool], known: int = 0) -> int:

@@ -28,7 +28,7 @@ from symamp.questions.bracket import Interval
 from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
-from symamp.sums.divergence import Enclosure, Settings, enclose_divergence
+from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels.antithetic import Wave, expected_excess
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
@@ -407,22 +407,21 @@ class Allocation(OneEpoch):
         return float(c[best]), float(d[best])
 
     def _by_laws(self, level: Level, log_least: float) -> Found:
-        found = [self._of_law(law, level) for law in self._laws(self.step.laws, log_least)]
+        found = [
+            enclose_divergence(law, level, self.steps, _GAP_OF_LAWS if law.rational else _GAP_OF_CELLS)
+            for law in self._laws(log_least)
+        ]
 
         def plan() -> dict[str, Any]:
-            finite, cells = self._laws(self.step.finite, log_least), self.step.cells(self.shifts, _grained(log_least))
-            sums = [self._of_law(law, level) for law in finite]
-            bits, how = max(x.precision for x in sums) + _SPARE_BITS, [evaluated(x, self.steps) for x in sums]
+            cells = self.step.cells(self.shifts, _grained(log_least))
+            bits, how = max(x.precision for x in found) + _SPARE_BITS, [evaluated(x, self.steps) for x in found]
             shown = {"kind": "laws", "precision": bits, "below": how[0], "above": how[-1]}
             return shown | ({} if cells is None else {"cells": dict(zip(("from", "to", "count"), cells, strict=True))})
 
         return Found((found[0].lower, found[-1].upper), plan, sharp=False)
 
-    def _of_law(self, law: Law, level: Level) -> Enclosure:
-        return enclose_divergence(law, level, self.steps, _GAP_OF_LAWS if law.rational else _GAP_OF_CELLS)
-
-    def _laws(self, made: Callable[[Shifts, float], tuple[Any, Any]], log_least: float) -> tuple[Any, ...]:
-        found = made(self.shifts, _grained(log_least))
+    def _laws(self, log_least: float) -> tuple[Law, ...]:
+        found = self.step.laws(self.shifts, _grained(log_least))
         turned = tuple(law.swapped() if self.swapped else law for law in found)
         return turned[:1] if found[0] is found[1] else turned
 
@@ -436,7 +435,7 @@ class Allocation(OneEpoch):
                 high = float(root_between(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
             if self.shifts != OPPOSITE or high < most:
                 return high
-        law = self._laws(self.step.laws, log_delta - FAR_BELOW)[-1]
+        law = self._laws(log_delta - FAR_BELOW)[-1]
         guess = min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
         if self.shifts == OPPOSITE:
             return guess

@@ -58,22 +58,16 @@ class Step:
     """
 
     def laws(self, shifts: Shifts, log_least: float) -> Between:
-        """Return two laws between whose divergences that of the triple lies, at every level and number of steps.
+        """Return two finite laws between whose divergences that of the triple lies, at every level and number of steps.
 
         The triple is that of the messages moved by the three shifts; the first is at least the second.
-        ``log_least`` is the logarithm of what is too small a probability to matter.
+        ``log_least`` is the logarithm of what is too small a probability to matter. Messages far out are one in the
+        lower law, and reveal the data set in the upper one.
 
         Guarantee
         ---------
         D_E of the first law <= that of the triple <= D_E of the second, for both orders, every E >= 0 and every number
         of steps. Proof: docs/proofs/random_allocation.md, section 4.
-        """
-        return self.finite(shifts, log_least)
-
-    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
-        """Return two such laws that are finite, of which certificates are made.
-
-        Messages far out are one in the lower law, and reveal the data set in the upper one.
         """
         cells = self.cells(shifts, log_least)
         assert cells is not None
@@ -423,7 +417,7 @@ class TableStep(Step):
             raise SupportMismatchError("neighbours", what, "add a third column, or take neighbours='add_remove'")
         return [columns[kinds[s]] for s in shifts]
 
-    def finite(self, shifts: Shifts, log_least: float) -> tuple[Law, Law]:
+    def laws(self, shifts: Shifts, log_least: float) -> Between:
         """Return the law of the triple twice, in fractions; SupportMismatchError for worlds that it does not have."""
         worlds = self._worlds(shifts)
         if -1 in shifts and not _opposite(self.rows):
@@ -491,15 +485,15 @@ class NoiseStep(_Noise):
         D_E of the triple lies between those of the laws, for both orders, every E >= 0 and every number of steps.
         Proof: docs/proofs/random_allocation.md, section 4.
         """
-        if shifts == WITH_WITHOUT:
-            law = self.noise.exact_law()
-            assert law is not None
-            return finite_sandwich(law.among_first().swapped())
-        if self._kind != "laplace":
+        if shifts != WITH_WITHOUT and self._kind != "laplace":
             what = Problem(f"{self.noise!r} does not say what a replaced example does")
             told = "take a GaussianStep, sa.Laplace(eps0=...), or neighbours='add_remove'"
             raise SupportMismatchError("noise", what, told)
-        return self.finite(shifts, log_least)
+        if self._kind:
+            return super().laws(shifts, log_least)
+        law = self.noise.exact_law()
+        assert law is not None
+        return finite_sandwich(law.among_first().swapped())
 
     def data(self) -> dict[str, Any] | None:
         """Return what a certificate says of the step; None of other noise than Laplace and logistic noise."""
