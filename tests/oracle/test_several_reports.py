@@ -194,6 +194,9 @@ CONSTANT = {1: (0.126614480961, 0.2330687114), 3: (0.694847479998, 2.7602546658)
 def test_reference_values_of_one_report_and_of_bundles(eps0):
     for r, eps in enumerate(CONSTANT[eps0], 1):
         assert between_constant(eps, exp(eps0), 1000, r) == pytest.approx(1e-6, rel=1e-6, abs=0)
+    twice = 2 * CONSTANT[eps0][0]  # what a group of two has whose delta is not counted
+    assert round(twice, 3) == {1: 0.253, 3: 1.39}[eps0]
+    assert twice > REFERENCE[eps0, 2][0]
 
 
 def test_reference_values_of_a_group():

@@ -54,6 +54,11 @@ def test_a_deployment(name):
     assert 0.98 * value < answer.lower < value
 
 
+def test_everyone_takes_part():
+    found = sa.delta(TEN, n=1000, eps="0.05")
+    assert 1.03329932e-4 * (1 - 1e-8) <= found.lower <= found.upper <= 1.03435859e-4 * (1 + 1e-8)
+
+
 ORDERS = {
     "removal": (LOST | REMOVAL, (0.01424397105, 0.01378693354)),
     "removal, the victim may drop out": (LOST | REMOVAL | {"victim_drops": True}, (0.00901183580, 0.00834838309)),
