@@ -27,8 +27,6 @@ from symamp.sums.kernels.tilted import Plan
 
 COARSEST, COARSE, CLOSER = 0.5, 0.05, 0.005
 """The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
-_MANY_MESSAGES = 32
-"""With more messages one evaluation may take long: only the part that is left is then evaluated with care."""
 _MOST_STEPS, _INSIDE = 6, 0.999
 """The most steps from one worst data set to the next, and how near to the last eps they go."""
 _GUARD = 64
@@ -368,18 +366,8 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
 # ------------- A bound whose parts are too many to be evaluated one by one: a common ranking proposes the worst of them
 
 
-def has_many_messages(table: NumericTable) -> bool:
-    """Return whether the laws of a table have too many values for a fast evaluation."""
-    return len(table.messages) > _MANY_MESSAGES
-
-
 class MaxOverSearchedPairs(MaxOverPairs):
     """A bound with ``proposed`` parts for each level and number of users in place of a list of all."""
-
-    @property
-    def is_costly(self) -> bool:
-        """Whether the laws have too many values for a fast evaluation."""
-        return False
 
     def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[PairBound]:
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
@@ -398,11 +386,9 @@ class MaxOverSearchedPairs(MaxOverPairs):
     ) -> tuple[float, PairBound]:
         """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
 
-        What is proposed depends on eps: it is asked for again at each eps that is found. Where evaluations are costly
-        only the one that is left is evaluated with more care than it takes to compare them.
+        What is proposed depends on eps: it is asked for again at each eps that is found. Only the one that is left is
+        evaluated with more care than it takes to compare them.
         """
-        if not self.is_costly:
-            return self._compared(n, log_delta, settings, start, first)
         root, best = self._compared(n, log_delta, replace(settings, gap=max(settings.gap, ROUGH.gap)), start, first)
         return (best.root(n, log_delta, settings, root) if 0.0 < root < inf else root), best
 

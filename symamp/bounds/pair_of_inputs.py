@@ -100,21 +100,13 @@ class PairOfInputs(PairBoundDefaults):
             return start if start is not None and lowest == 0.0 else lowest
 
         def miss(eps: float) -> float:
-            return max(self.rough_estimate(Level.of_float(eps), n, settings), -_FAR) - log_delta
+            return max(self.log_estimate(Level.of_float(eps), n, settings.usual), -_FAR) - log_delta
 
         first = lowest * (1.0 + _CLOSE)
         below, above = (worst.log_estimate(Level.of_float(x), n, settings.rough) for x in (lowest, first))
         slope = max((below - above) / (first - lowest), 1e-3)
         top = max(largest_epsilon(law) for law in self.laws)
-
-        def known(eps: float) -> float:
-            return self.known_root(n, log_delta, settings, eps)
-
-        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.estimate_error), known)
-
-    def known_root(self, n: int, log_delta: float, settings: Settings, start: float | None) -> float:
-        """Return an eps from which on this bound is of no use, because another one is delta there; inf if none is."""
-        return inf
+        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.estimate_error))
 
     def worst_triple(self, level: Level, n: int, settings: Settings) -> Reduction:
         """Return the triple with the largest estimated divergence."""
@@ -128,10 +120,6 @@ class PairOfInputs(PairBoundDefaults):
     def fixed_background(self) -> tuple[Reduction, ...]:
         """The triples."""
         return self.triples
-
-    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate that the search for a root may ask for often."""
-        return self.log_estimate(level, n, settings.usual)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""

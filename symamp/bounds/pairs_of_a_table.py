@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from itertools import combinations
-from math import comb, exp, inf, log, pi, sqrt
+from math import exp, inf, log, pi, sqrt
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,8 +33,6 @@ FEW_INPUTS, FEW_ENTRIES = 6, 256
 """Up to this size every pair is estimated by itself. Rankings are quicker, but for few users not to be trusted."""
 ESTIMATED = 8
 """How many of a ranking are estimated one by one. Of 89 random tables the worst was among these for 86."""
-_MOST_ENUMERATED = 2_000_000
-"""Histograms of few messages, times pairs of rows, that are enumerated in some milliseconds."""
 _MOST_HIDING = 100
 """Up to this many inputs each is tried for the other users; of more, those with the largest chi-square."""
 _AROUND, _MOST_TILTS = 4.0, 33
@@ -123,42 +120,18 @@ def excesses(rows: Floats, e: float) -> Floats:
 def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int, alone: Floats | None = None) -> Floats:
     """Return an estimate of log D_E at n users for all ordered pairs of rows, -inf on the diagonal.
 
-    Few histograms are enumerated. Else the saddle point of M(theta)^n/theta^2, M(theta) = E e^(theta G), is sought on
-    a grid of theta that all pairs share, so that each theta costs one product of matrices. No divergence is above that
-    of one user, which is what is left where few messages hide a report: ``alone``, the ``excesses`` of the rows, if
-    they are known.
+    The saddle point of M(theta)^n/theta^2, M(theta) = E e^(theta G), is sought on a grid of theta that all pairs share,
+    so that each theta costs one product of matrices. No divergence is above that of one user, which is what is left
+    where few messages hide a report: ``alone``, the ``excesses`` of the rows, if they are known.
     """
     e = 1.0 + e_minus_one
     with np.errstate(all="ignore"):
         score = np.log(excesses(rows, e) if alone is None else alone)
         if n > 1:
             lone = np.log(excesses(rows[:, hidden <= 0.0], e))
-            are_few = comb(n + int((hidden > 0.0).sum()) - 1, n) * len(rows) ** 2 <= _MOST_ENUMERATED
-            log_sums = (_log_enumerated if are_few else _log_sums)(rows, hidden, e_minus_one, n)
-            score = np.minimum(score, np.logaddexp(log_sums - np.log(n), lone))
+            score = np.minimum(score, np.logaddexp(_log_sums(rows, hidden, e_minus_one, n) - np.log(n), lone))
     np.fill_diagonal(score, -np.inf)
     return np.asarray(np.where(np.isnan(score), -np.inf, score))
-
-
-def _log_enumerated(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Floats:
-    """Return log E[S_+] for all pairs, by all histograms of n messages; what is missing of the law has G = 0."""
-    seen = hidden > 0.0
-    masses, ratios = hidden[seen], rows[:, seen] / hidden[seen]
-    missing = 1.0 - float(masses.sum())
-    if missing > UNIT:
-        masses, ratios = np.append(masses, missing), np.pad(ratios, ((0, 0), (0, 1)))
-    counts, logs = _histograms(n, len(masses))
-    chances, sums = np.exp(logs + counts @ np.log(masses)), ratios @ counts.T
-    return np.log([np.maximum(own - sums - e_minus_one * sums, 0.0) @ chances for own in sums])
-
-
-@lru_cache(maxsize=4)
-def _histograms(n: int, messages: int) -> tuple[Floats, Floats]:
-    """Return all histograms of n messages, and the logarithms of their multinomial coefficients."""
-    places = np.array(list(combinations(range(n + messages - 1), messages - 1)), dtype=np.int64)
-    counts = np.diff(places, axis=1, prepend=-1, append=n + messages - 1) - 1
-    factorials = np.cumsum(np.log(np.maximum(np.arange(n + 1.0), 1.0)))
-    return counts.astype(np.float64), factorials[n] - factorials[counts].sum(axis=1)
 
 
 def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Floats:
@@ -235,13 +208,11 @@ def best(scores: Floats, most: int, within: float = inf) -> list[tuple[int, int]
     return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf and flat[i] >= least]
 
 
-def worst_triples(
-    table: NumericTable, level: Level, n: int, most: int, hiding: Sequence[int] | None = None
-) -> list[tuple[int, int, int]]:
+def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int, int]]:
     """Return triples (x0, x1, x*) of rows with a large divergence of (x0, x*, ...) against (x1, x*, ...), by estimates.
 
     All of them are ranked: the chi-square sum over messages of (R(x0) - R(x1))^2/R(x*) chooses x* where there are many
-    inputs, saddle points choose among the triples. ``hiding`` are the x* that are tried, if they are known.
+    inputs, saddle points choose among the triples.
 
     >>> import symamp as sa
     >>> [found] = worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
@@ -249,7 +220,7 @@ def worst_triples(
     [0, 1, 2]
     """
     found = list[tuple[float, tuple[int, int, int]]]()
-    for other, scores in _scores(table, level, n, hiding):
+    for other, scores in _scores(table, level, n):
         # A tie goes to an input outside the pair: that is the data set that papers name.
         found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
     found.sort(key=lambda item: (-item[0], item[1]))
@@ -272,25 +243,28 @@ def badly_hidden(table: NumericTable, level: Level, n: int) -> Floats:
     return np.asarray(reduce(np.maximum, (scores for _, scores in _scores(table, level, n))))
 
 
-def _scores(
-    table: NumericTable, level: Level, n: int, hiding: Sequence[int] | None = None
-) -> Iterator[tuple[int, Any]]:
+def positive_messages(table: NumericTable, level: Level, n: int) -> float:
+    """Return about how many messages tell the inputs of a bad pair apart where others hold what hides it worst."""
+    asked = best(badly_hidden(table, level, n), ESTIMATED) or table.pairs[:1]
+    first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
+    excess = np.maximum(first - _e(level) * second, 0.0)
+    with np.errstate(all="ignore"):
+        squares = np.where(excess > 0.0, excess * excess / table.floats[:, None, :], 0.0).sum(axis=2).max(axis=0)
+        return float(((n - 1) * excess.sum(axis=1) ** 2 / squares).min())
+
+
+def _scores(table: NumericTable, level: Level, n: int) -> Iterator[tuple[int, Any]]:
     """Yield inputs x* of the others with estimates of log D for all pairs."""
     rows, minus_one = table.floats, level.rough_minus_one()
     alone = excesses(rows, 1.0 + minus_one)
-    for other in _hiding(table) if hiding is None else hiding:
+    for other in _hiding(table):
         yield other, np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
-
-
-def has_many_inputs(table: NumericTable) -> bool:
-    """Return whether not every input is tried for the other users."""
-    return len(table.inputs) > _MOST_HIDING
 
 
 @lru_cache(maxsize=8)
 def _hiding(table: NumericTable) -> list[int]:
     rows = table.floats
-    if not has_many_inputs(table):
+    if len(table.inputs) <= _MOST_HIDING:
         return list(range(len(rows)))
     with np.errstate(all="ignore"):
         largest = [float(chi_squares(rows, row).max()) for row in rows]
@@ -408,8 +382,8 @@ def _side(
 
 # ------------- All ordered pairs of rows of a table at once: which are worst, and which are proved to lie below a bound
 
-MOMENTS = "moments"
-"""The evaluator of what moments prove."""
+IN_COMMON = "all pairs at once"
+"""The evaluator of what sums for many pairs of rows prove."""
 
 
 def badly_blanketed(table: NumericTable, level: Level, n: int) -> Floats:
@@ -453,18 +427,19 @@ def narrowed(
     worst: Law,
     limits: Limits,
     progress: Progress | None = None,
-) -> list[Pair]:
-    """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
+) -> dict[Pair, arb]:
+    """Return those of the pairs that are still not proved to have a divergence of at most ``bound``, with what is.
 
     The divergence of one user alone is tried first, as it bounds that of n; then the compact kernel with the plan that
     suits ``worst``, the law of one of the worst pairs; ``progress`` is called with (done, all) of its terms.
 
     Guarantee
     ---------
-    Every pair that is left out has D_E <= ``bound`` at n users. Proof: docs/proofs/all_pairs.md.
+    Every pair has D_E of at most its number at n users, and of at most ``bound`` if it is left out.
+    Proof: docs/proofs/all_pairs.md.
     """
     alone = excesses(table.floats, _e(level)) + _room(table)
-    left = [pair for pair in pairs if not arb(float(alone[pair])) <= bound]
+    left = {pair: one for pair in pairs if not (one := arb(float(alone[pair]))) <= bound}
     rough = float_gparv(worst, level)
     if n == 1 or not left or not rough.is_positive:
         return left
@@ -474,54 +449,14 @@ def narrowed(
             return left
         limits.charge(plan.terms * FREQUENCY.of(len(left)))
         try:
-            bounds = kernel_bounds(table, level, n, left, plan, progress)
+            bounds = kernel_bounds(table, level, n, list(left), plan, progress)
         except PrecisionError:  # then each pair is evaluated by itself
             return left
         lone = singular_above(table, level)
-        return [p for p, value in zip(left, bounds, strict=True) if not value.upper() + float(lone[p]) <= bound]
-
-
-def moment_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair]) -> list[arb]:
-    """Return an upper bound on the divergence of the blanket of each pair: one user alone, or moments at a tilt.
-
-    What M(theta)^n/(n e theta) with a tilt for each pair gives is larger by a small factor than a sum over frequencies.
-
-    Guarantee
-    ---------
-    Every pair has D_E of at most its number at n users. Proof: docs/proofs/all_pairs.md.
-    """
-    alone, lone = excesses(table.floats, _e(level)) + _room(table), singular_above(table, level)
-    found = [arb(float(alone[pair])) for pair in pairs]
-    with at_precision(128 + 2 * n.bit_length()):
-        for k, theta in enumerate(_own_tilts(table, level, n, pairs)):
-            if theta > 0.0:
-                moment = _moment(table, level, arb(theta), pairs[k])
-                bound = (moment**n / (n * arb(theta) * arb(1).exp()) + float(lone[pairs[k]])).upper()
-                found[k] = bound if bound < found[k] else found[k]
-    return found
-
-
-def _own_tilts(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair]) -> list[float]:
-    """Return the best tilt of a grid for each pair, by doubles; 0 for none."""
-    minus_one, rows, hidden = level.rough_minus_one(), table.floats, table.least_floats
-    first, second = (list(side) for side in zip(*pairs, strict=True))
-    least, best_tilts = np.full(len(pairs), np.inf), np.zeros(len(pairs))
-    for theta in tilts(minus_one, n, chi_squares(rows, hidden)).tolist():
-        logs = (n * log_moments(rows, hidden, minus_one, theta) - np.log(theta))[first, second]
-        is_less = logs < least
-        least, best_tilts = np.where(is_less, logs, least), np.where(is_less, theta, best_tilts)
-    return [float(theta) for theta in best_tilts]
-
-
-def _moment(table: NumericTable, level: Level, theta: arb, pair: Pair) -> arb:
-    """Return M(theta) of one pair."""
-    e, found, seen = level.exponential(), arb(0), arb(0)
-    for y, r in enumerate(table.least):
-        if not table.is_null(int(r)):
-            hidden, first, second = (table.ball(int(rank)) for rank in (r, *table.ranks[list(pair), y]))
-            found += hidden * (theta * (first - e * second) / hidden).exp()
-            seen += hidden
-    return found + (1 - seen).max(arb(0))
+        known = {pair: (value.upper() + float(lone[pair])).upper() for pair, value in zip(left, bounds, strict=True)}
+        return {
+            pair: value if value < left[pair] else left[pair] for pair, value in known.items() if not value <= bound
+        }
 
 
 def _root(x: arb, n: int) -> arb:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from operator import itemgetter
 from typing import TypeAlias
@@ -18,13 +18,11 @@ from symamp.sums.inversion import LARGEST_EPS
 LOOSE = 1e-3
 """Relative distance of the bounds from which on costlier bounds are tried."""
 
-Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
-"""An estimate of a bound at a question, the bound, and its part with the largest value."""
-
-_MOST_CHANGED, _BEATEN_BY = 1.0, 0.1
-"""A bound that was so far above the least in log delta is left out where the lower bound has changed by less."""
 _STEEP = 10.0
 """About so much log delta changes for a relative change of epsilon."""
+
+Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
+"""An estimate of a bound at a question, the bound, and its part with the largest value."""
 
 
 class CandidateBounds:
@@ -35,7 +33,6 @@ class CandidateBounds:
         self._subject, self._progress = subject, progress
         self._made: dict[str, MaxOverPairs] = {}
         self._floors: dict[str, tuple[PairBound, ...]] = {}
-        self._beaten: tuple[float, tuple[int, bool], frozenset[str]] = (inf, (0, False), frozenset())
 
     def _bound(self, found: Bound) -> MaxOverPairs:
         if found.name not in self._made:
@@ -63,6 +60,39 @@ class CandidateBounds:
             self._floors[found.name] = tuple(found.floor(self._subject))
         return any(part.log_estimate(level, n, settings.rough) >= log_delta for part in self._floors[found.name])
 
+    def _tried(
+        self,
+        n: int,
+        settings: Settings,
+        exact: bool,
+        above: Callable[[float], float],
+        at: Callable[[float], tuple[Level, float]],
+        estimate: Callable[[MaxOverPairs, float], tuple[float, PairBound]],
+        steep: float = 1.0,
+    ) -> list[Tried]:
+        """Return the bounds that were tried, the least first, until the least is as low as ``above(LOOSE)``.
+
+        ``at`` gives the level, and the log delta there, that a bound has to be below to be less than the least so far;
+        ``steep`` is about how much a value changes for a relative change of epsilon.
+        """
+        tried: list[Tried] = []
+        for found in self._analyses:
+            least = min((value for value, *_ in tried), default=inf)
+            if tried and settings.limits.is_spent():
+                break
+            if tried and (
+                least <= above(steep * found.only_above) or self._is_hopeless(found, n, *at(least), settings)
+            ):
+                continue
+            bound = self._bound(found)
+            if exact and tried and bound.parts[0].estimate_error > 0.0:
+                continue
+            value, part = estimate(bound, least)
+            tried.append((value, bound, part))
+            if isinstance(part, AttainedBound) or min(value, least) <= above(LOOSE):
+                break
+        return sorted(tried, key=itemgetter(0))
+
     def roots(
         self,
         n: int,
@@ -76,60 +106,25 @@ class CandidateBounds:
 
         ``exact`` leaves out analyses that no gap makes sharper. ``lower`` is the data set that has ``low``.
         """
-        tried: list[Tried] = []
-        for found in self._analyses:
-            least = min((root for root, *_ in tried), default=inf)
-            if tried and settings.limits.is_spent():
-                break
-            if tried and (
-                least <= low * (1.0 + found.only_above)
-                or self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta, settings)
-            ):
-                continue
-            bound = self._bound(found)
-            if exact and tried and bound.parts[0].estimate_error > 0.0:
-                continue
-            start, first = (low if 0.0 < low < inf else least), None
-            if bound.searched_table is not None and lower is not None and 0.0 < low < inf:
-                start, first = low, lower
-            root, part = bound.root(n, log_delta, settings, start, first)
-            tried.append((root, bound, part))
-            if isinstance(part, AttainedBound) or min(root, least) <= low * (1.0 + LOOSE):
-                break
-        return sorted(tried, key=itemgetter(0))
+        is_known = 0.0 < low < inf
+
+        def root(bound: MaxOverPairs, least: float) -> tuple[float, PairBound]:
+            first = lower if is_known and bound.searched_table is not None else None
+            return bound.root(n, log_delta, settings, low if is_known else least, first)
+
+        def at(least: float) -> tuple[Level, float]:
+            return Level.of_float(min(least, LARGEST_EPS)), log_delta
+
+        return self._tried(n, settings, exact, lambda share: low * (1.0 + share), at, root)
 
     def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
-        """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise.
+        """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise."""
 
-        What was far above the least at a question near this one is not tried again.
-        """
-        tried: list[Tried] = []
-        near, asked, beaten = self._beaten
-        is_near = asked == (n, exact) and abs(low - near) < _MOST_CHANGED
-        for found in self._analyses:
-            if is_near and found.name in beaten:
-                continue
-            if tried and settings.limits.is_spent():
-                break
-            least = min((value for value, *_ in tried), default=inf)
-            if least <= low + _STEEP * found.only_above or self._is_hopeless(found, n, level, least, settings):
-                continue
-            bound = self._bound(found)
-            if exact and tried and bound.parts[0].estimate_error > 0.0:
-                continue
+        def value(bound: MaxOverPairs, least: float) -> tuple[float, PairBound]:
             part = bound.ranked(level, n, settings)[0]
-            value = part.log_estimate(level, n, settings.usual)
-            tried.append((value, bound, part))
-            if isinstance(part, AttainedBound) or min(value, least) <= low + LOOSE:
-                break
-        if not tried:  # what is left takes too long at this level
-            self._beaten = low, (n, exact), frozenset()
-            return self.values(level, n, settings, low, exact)
-        tried.sort(key=itemgetter(0))
-        if not is_near:
-            far = (part.method for value, _, part in tried if value > tried[0][0] + _BEATEN_BY)
-            self._beaten = low, (n, exact), frozenset(far)
-        return tried
+            return part.log_estimate(level, n, settings.usual), part
+
+        return self._tried(n, settings, exact, lambda share: low + share, lambda least: (level, least), value, _STEEP)
 
     def least_value(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> Tried:
         """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
@@ -142,7 +137,7 @@ class OnlyBound(CandidateBounds):
     def __init__(self, bound: MaxOverPairs) -> None:
         only = Bound("", ProofStatus.PROVED, "", "", "", (), lambda _: bound)
         self._analyses, self._made, self._progress = (only,), {only.name: bound}, None
-        self._floors, self._beaten = {}, (inf, (0, False), frozenset())
+        self._floors = {}
 
 
 def attained_first(tried: Sequence[Tried], slack: float) -> Tried:

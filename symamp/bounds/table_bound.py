@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from math import inf
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from flint import arb, fmpq
 
-from symamp.bounds.bound import Evidence, MaxOverSearchedPairs, PairBound, Progress, has_many_messages, sharp_enough
+from symamp.bounds.bound import Evidence, MaxOverSearchedPairs, PairBound, Progress, sharp_enough
 from symamp.bounds.pairs_of_a_table import (
     ESTIMATED,
-    MOMENTS,
+    IN_COMMON,
     Pair,
     badly_blanketed,
     best,
     is_small,
-    moment_bounds,
     narrowed,
     open_pairs,
     ranking_work,
@@ -28,7 +26,7 @@ from symamp.decompositions.pairs import distinct_pairs
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
-from symamp.numbers.limits import MOMENT, Limits
+from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings
 
@@ -40,9 +38,6 @@ Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
 _BEHIND = 0.1
 """Pairs whose estimates are further behind the worst one, in the logarithm, are left to the certified evaluation."""
-_UNTIL = 0.6
-"""Where evaluations are costly none is begun that would take the question beyond this part of its work: pairs that are
-evaluated one by one prove nothing unless all of them are."""
 _RULING_OUT = 6
 """The work of ruling out pairs by one tilt and putting the rest in order, in rankings."""
 
@@ -64,9 +59,6 @@ class MaxOverRows(MaxOverSearchedPairs):
     groups: Groups = distinct_pairs
     closer: Closer | None = None
     ranking: Ranking = badly_blanketed
-    _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(
-        default_factory=dict, init=False, compare=False
-    )
 
     def __init__(
         self,
@@ -77,8 +69,7 @@ class MaxOverRows(MaxOverSearchedPairs):
         closer: Closer | None = None,
         ranking: Ranking = badly_blanketed,
     ) -> None:
-        vars(self).update(table=table, part=part, progress=progress, groups=groups)
-        vars(self).update(closer=closer, ranking=ranking, _left={})
+        vars(self).update(table=table, part=part, progress=progress, groups=groups, closer=closer, ranking=ranking)
 
     def watched(self, progress: Progress) -> MaxOverRows:
         """Return the bound that reports how many pairs are ruled out."""
@@ -88,11 +79,6 @@ class MaxOverRows(MaxOverSearchedPairs):
     def searched_table(self) -> NumericTable:
         """The table."""
         return self.table
-
-    @property
-    def is_costly(self) -> bool:
-        """Whether there are many messages."""
-        return has_many_messages(self.table)
 
     @property
     def _every(self) -> int:
@@ -144,26 +130,22 @@ class MaxOverRows(MaxOverSearchedPairs):
         if goal is not None and not found[0].is_at_most(goal):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
-        groups = self._others(level, n, limit, worst, limits)
-        every, report, closer, each = self._every, self.progress or _no_progress, self.closer, 0.0
+        groups, in_common = self._others(level, n, limit, worst, limits)
+        every, report, closer = self._every, self.progress or _no_progress, self.closer
         while groups:
             report(every - len(groups), every)
-            if limits.is_spent() or (self.is_costly and limits.until(_UNTIL).is_spent(each * len(groups))):
-                left_over = [group[0] for group in groups]
-                limits.charge(ranking_work(self.table) + MOMENT * len(left_over) * len(self.table.messages))
-                found.append(self._by_moments(left_over, level, n))
+            if limits.is_spent():
+                pair = max((group[0] for group in groups), key=in_common.__getitem__)
+                found.append(Evidence.of(self.part(pair), level, Enclosure(arb(0), in_common[pair], IN_COMMON, 256)))
                 break
-            group, before = groups.pop(0), limits.spent
+            group = groups.pop(0)
             part = self.part(group[0])
             tried = sharp_enough(part, level, n, limit, settings)
-            each = max(each, limits.spent - before)
             if not tried.is_at_most(limit):
                 found.append(tried)
                 if goal is not None:
                     break
                 limit = tried.upper
-            elif (n, limit) in self._left and self._left[n, limit][0] == level.double:
-                self._left[n, limit][1][:] = [pair for pair in self._left[n, limit][1] if pair not in group]
             if closer is not None and groups:  # parameters of this one may suit some of the others better
                 left = set(closer(part, level, n, _ball(limit), [group[0] for group in groups], limits))
                 closer = closer if len(left) < len(groups) else None
@@ -171,53 +153,37 @@ class MaxOverRows(MaxOverSearchedPairs):
         report(every, every)
         return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
 
-    def _by_moments(self, pairs: Sequence[Pair], level: Level, n: int) -> Evidence:
-        """Return what the moments of blankets prove of several pairs, as evidence of the worst of them.
+    def _others(
+        self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound, limits: Limits
+    ) -> tuple[list[list[Pair]], dict[Pair, arb]]:
+        """Return what no common bound rules out, worst first, in groups of which one stands for all, and these bounds.
 
         Guarantee
         ---------
-        No part of these pairs has a divergence above the upper end. Proof: docs/proofs/all_pairs.md.
+        No part of one of these pairs has a divergence above its bound. Proof: docs/proofs/all_pairs.md.
         """
-        bounds = moment_bounds(self.table, level, n, pairs)
-        with at_precision(256):
-            worst = max(range(len(pairs)), key=lambda k: bounds[k])
-            return Evidence.of(self.part(pairs[worst]), level, Enclosure(arb(0), bounds[worst], MOMENTS, 256))
-
-    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound, limits: Limits) -> list[list[Pair]]:
-        """Return the pairs that no common bound rules out, worst first, in groups of which one stands for all."""
         first = self._rows(worst)
         every, report = self._every, self.progress or _no_progress
         report(0, every)
-        # What is at most a goal at some eps is so at every larger one.
-        least, left_there = self._left.get((n, limit), (inf, []))
-        is_beyond = level.double is not None and level.double >= least
         with at_precision(256):
             ball = _ball(limit)
-            if not is_beyond:
-                limits.charge(_RULING_OUT * ranking_work(self.table))
-            rest = left_there if is_beyond else open_pairs(self.table, level, n, ball)
+            limits.charge(_RULING_OUT * ranking_work(self.table))
+            left = open_pairs(self.table, level, n, ball)
+
+            def of_sums(done: int, terms: int) -> None:
+                if len(left) * done // terms > len(left) * (done - 1) // terms:
+                    report(every - len(left) + len(left) * done // terms, every)
+
+            bounds = narrowed(
+                self.table, level, n, ball, left, law_of(table_blanket(self.table, first)), limits, of_sums
+            )
+            rest = [pair for pair in bounds if pair != first]
             if len(rest) > 1:
-                left = len(rest)
-
-                def of_sums(done: int, terms: int) -> None:
-                    if left * done // terms > left * (done - 1) // terms:
-                        report(every - left + left * done // terms, every)
-
-                law = law_of(table_blanket(self.table, first))
-                rest = narrowed(self.table, level, n, ball, rest, law, limits, of_sums)
-            rest = self._worst_first([pair for pair in rest if pair != first], level, n)
+                scores = self.ranking(self.table, level, n)
+                rest.sort(key=lambda pair: -scores[pair])
             if self.closer is not None and rest:
                 rest = self.closer(worst, level, n, ball, rest, limits)
-        if isinstance(limit, fmpq) and level.double is not None:
-            self._left.clear()  # of one search, not of all questions
-            self._left[n, limit] = level.double, rest
-        return [group for group in self.groups(self.table, [first, *rest]) if first not in group]
-
-    def _worst_first(self, pairs: list[Pair], level: Level, n: int) -> list[Pair]:
-        if len(pairs) < 2:
-            return pairs
-        scores = self.ranking(self.table, level, n)
-        return sorted(pairs, key=lambda pair: -scores[pair])
+        return [group for group in self.groups(self.table, [first, *rest]) if first not in group], bounds
 
 
 def _ball(limit: fmpq | Dyadic) -> arb:

@@ -21,7 +21,7 @@ from symamp.bounds.few_users import HISTOGRAMS
 from symamp.bounds.hypotheses import EVERYONE
 from symamp.bounds.interval import BoxesEvidence, NoiseInterval
 from symamp.bounds.pair_of_inputs import PairOfInputs
-from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
+from symamp.bounds.pairs_of_a_table import IN_COMMON, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import CandidateBounds
@@ -250,7 +250,7 @@ def _described(subject: Subject, above: Sequence[Proof], below: Sequence[Evidenc
 def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb) -> Proof:
     """Return evaluations at ``at`` of every class of pairs, or of those of a table that no common bound covers."""
     subject, n = question.subject, question.n
-    evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
+    evaluated = {e.part.signature: e for e in known if e.evaluator != IN_COMMON}
     method = known[0].part.method if known else None
     if question.victims:
         same = {e.part: e for e in known if e.eps == at.text}

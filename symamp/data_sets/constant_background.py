@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from symamp.bounds.pairs_of_a_table import ESTIMATED, has_many_inputs, is_small, most_revealing, worst_triples
+from symamp.bounds.pairs_of_a_table import ESTIMATED, is_small, most_revealing, worst_triples
 from symamp.data_sets.proposer import DataSpace, Pair, Proposals, Proposer
 from symamp.laws.law import Level
-
-_RANKED, _MOST_APART = 16, 0.1
-"""How many of them say which x* are tried again at levels that differ by no more than this part."""
 
 
 def _propose(space: DataSpace, level: Level | None, n: int) -> Proposals:
@@ -25,12 +22,7 @@ def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pai
     if level is None:  # no eps is large enough for messages that x1 never sends: others at x1 hide nothing there
         yield from (((x[i], x[j]), x[j]) for i, j in most_revealing(table))
         return
-    here, some = space.hiding
-    is_near = level.double is not None and abs(level.double - here) <= _MOST_APART * here
-    found = worst_triples(table, level, n, _RANKED, some if is_near else None)
-    if has_many_inputs(table) and level.double is not None:  # those that hide worst at one level do so near to it
-        space.hiding = level.double, list(dict.fromkeys(other for *_, other in found))
-    yield from (((x[i], x[j]), x[other]) for i, j, other in found[:ESTIMATED])
+    yield from (((x[i], x[j]), x[other]) for i, j, other in worst_triples(table, level, n, ESTIMATED))
 
 
 CONSTANT_BACKGROUND = Proposer("constant_background", _propose)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import sympy as sp
 
-from symamp.bounds.bound import DataSetBound, has_many_messages
+from symamp.bounds.bound import DataSetBound
 from symamp.bounds.few_users import CountedUsers, are_few
 from symamp.bounds.own_law import own_parts
 from symamp.bounds.reduction import Reduction, dataset_reduction
@@ -27,7 +27,6 @@ class MechanismSpace(DataSpace):
         # A mixture of inputs of a combination is no product: its table is asked where it is small.
         self.mechanism = mechanism.listed if mechanism.is_composed else mechanism
         self.member, self.table = member, self.mechanism.numeric
-        self.is_costly = self.table is not None and has_many_messages(self.table)
 
     @property
     def pairs(self) -> Sequence[Pair]:

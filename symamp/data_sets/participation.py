@@ -17,7 +17,7 @@ class SeenSpace(DataSpace):
 
     def __init__(self, proposed: DataSpace, participation: Participation) -> None:
         self._proposed, self._participation = proposed, participation
-        self.member, self.table, self.is_costly = proposed.member, proposed.table, proposed.is_costly
+        self.member, self.table = proposed.member, proposed.table
 
     @property
     def proposed(self) -> DataSpace:

@@ -24,14 +24,11 @@ class DataSpace:
     """The neighbouring data sets of one setting: every setting gives its own, and every proposer works on all.
 
     ``member`` names the mechanism if a question is about many. ``table`` has the probabilities of all inputs, if they
-    are listed. ``is_costly`` is True if one evaluation may take long.
+    are listed.
     """
 
     member = ""
     table: NumericTable | None = None
-    is_costly = False
-    hiding: tuple[float, list[int] | None] = 0.0, None
-    """At which level which rows of a large table were found to hide worst."""
 
     @property
     def pairs(self) -> Sequence[Pair]:

@@ -60,11 +60,6 @@ class _Proposed(MaxOverSearchedPairs):
     spaces: tuple[DataSpace, ...]
     parts: tuple[PairBound, ...] = field(init=False, compare=False, default=())
 
-    @property
-    def is_costly(self) -> bool:
-        """Whether one evaluation may take long."""
-        return any(space.is_costly for space in self.spaces)
-
     def proposed(self, level: Level | None, n: int, settings: Settings) -> Sequence[DataSetBound]:
         """Return a few data sets for each space."""
         settings.limits.charge(sum(work_of_triples(s.table) for s in self.spaces if s.table is not None))

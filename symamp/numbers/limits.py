@@ -70,8 +70,6 @@ ROUNDS = Work(4000.0, 40.0)
 """The divergence of many rounds at a level; atoms of one of each kind."""
 POINT = Work(400.0, 0.5)
 """One evaluation of the counts of values (points)."""
-MOMENT = 3.0
-"""The moment of one pair in balls; entries."""
 EVERY_LAW, WORST_OF_ALL = Work(400.0, 2.3), Work(250.0, 0.006)
 """The laws of all data sets of few users (data sets x histograms), and the largest divergence of a pair of inputs (data
 sets x histograms x messages)."""

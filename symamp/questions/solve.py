@@ -12,7 +12,7 @@ from math import inf, isfinite, nextafter
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
-from symamp.bounds.pairs_of_a_table import MOMENTS
+from symamp.bounds.pairs_of_a_table import IN_COMMON
 from symamp.bounds.reduction import is_triple
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
@@ -203,7 +203,7 @@ class _Above:
             return Trial(found, log_miss(largest_upper(found), query.log_delta), worth)
         miss = log_miss(found[-1].upper, query.log_delta)
         part = found[-1].part
-        if self.error > 0.0 and found[-1].evaluator == MOMENTS:
+        if self.error > 0.0 and found[-1].evaluator == IN_COMMON:
             self.root = inf  # pairs are left to their blankets: another bound is as good
         elif part is not self._worst:  # it is the worse one here, and shows by itself where it is delta
             root = _at_tie(part, self._n, query, part.root(self._n, query.log_delta, query.settings, self.root))

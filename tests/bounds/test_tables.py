@@ -21,7 +21,6 @@ from symamp.bounds.pairs_of_a_table import (
     chi_squares,
     kernel_bounds,
     log_divergences,
-    moment_bounds,
     narrowed,
     open_pairs,
     singular_above,
@@ -169,20 +168,9 @@ def test_a_pair_that_is_closed_lies_below_the_bound(seed):
                     law = mechanism_of(table).blanket(*(f"x{i}" for i in worst[0])).numeric_law
                     fewer = narrowed(numeric, level, n, ball, left, law, NO_LIMITS)
                     assert set(fewer) <= set(left)
-                    assert all(exact[pair] <= bound for pair in pairs if pair not in fewer)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_moments_bound_every_pair(seed):
-    rng, table = Random(3000 + seed), table_of(seed)
-    n, E = rng.choice((1, 2, 4, 6)), 1 + (ratio_of(table) - 1) * Fraction(rng.randint(0, 6), 10)
-    pairs = list(itertools.permutations(range(len(table)), 2))
-    bounds = moment_bounds(mechanism_of(table).numeric, level_at(E), n, pairs)
-    with flint.ctx.workprec(160):
-        for pair, bound in zip(pairs, bounds, strict=True):
-            exact, alone = (oracle.blanket_divergence(table, *pair, users, E) for users in (n, 1))
-            assert arb(fmpq(exact.numerator, exact.denominator)) <= bound.lower()
-            assert bound.upper() <= arb(fmpq(alone.numerator, alone.denominator)) + 1e-12
+                    assert all(exact[pair] <= bound for pair in left if pair not in fewer)
+                    for pair, most in fewer.items():
+                        assert arb(fmpq(exact[pair].numerator, exact[pair].denominator)).lower() <= most
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -356,17 +344,6 @@ def test_a_large_table_of_floats_is_ranked_and_settled():
     assert len(told) < 20
 
 
-@pytest.mark.parametrize("hidden", [(3, 4, 5), (2, 3, 4), (0, 5, 7), (0, 0, 12)])
-def test_few_users_are_ranked_by_all_histograms(hidden):
-    """The true divergence where all others hold an input, or draw from a blanket that lacks some mass."""
-    rows = [[Fraction(x, 12) for x in row] for row in ((7, 3, 2), (2, 3, 7), (3, 8, 1))]
-    a2, E, n = [Fraction(x, 12) for x in hidden], Fraction(5, 4), 5
-    floats = np.array([[float(x) for x in row] for row in (*rows, a2)])
-    found = np.exp(log_divergences(floats[:3], floats[3], float(E - 1), n))
-    for i, j in itertools.permutations(range(3), 2):
-        assert found[i, j] == pytest.approx(float(oracle.triple_divergence(rows[i], rows[j], a2, n, E)), rel=1e-12)
-
-
 def halving(size):
     """R(x)(y) ~ 2^-|x - y|: few messages hide a report that is far out."""
     weights = [[Fraction(1, 2 ** abs(x - y)) for y in range(size)] for x in range(size)]
@@ -457,22 +434,6 @@ def test_answers_about_tables_travel(rows):
         answer = sa.delta(mechanism, n=20, eps="1/10", method="blanket")
         again = pickle.loads(pickle.dumps(answer))
         assert (again, hash(again), again.certificate()) == (answer, hash(answer), answer.certificate())
-
-
-def test_a_pair_that_is_settled_is_not_evaluated_again_at_a_larger_eps_but_at_a_smaller_one():
-    rows = np.exp(np.random.default_rng(5).uniform(0.0, 3.0, (6, 5)))
-    rows = np.concatenate([rows, rows * np.linspace(1.0, 1.001, 5)])
-    whole = BLANKET.bound(sa.FiniteMechanism(rows / rows.sum(axis=1, keepdims=True), normalise=True))
-    made, asked = [], []
-    bound = MaxOverRows(whole.table, lambda pair: made.append(pair) or whole.part(pair))
-    half = Level.of_float(0.5)
-    largest = whole.evidence(half, 50, Settings())[0]
-    worst, goal = largest.part, fmpq(*map(int, (1.001 * largest.upper.above).as_integer_ratio()))
-    for eps in (0.5, 0.5001, 0.5, 0.4999999):
-        made.clear()
-        assert all(e.is_at_most(goal) for e in bound.evidence(Level.of_float(eps), 50, Settings(), goal, worst))
-        asked.append(len(made))
-    assert asked[1] == 0 < asked[0] == asked[2] == asked[3]
 
 
 def test_inputs_may_be_named_by_what_the_table_was_given():

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import numpy as np
-
 from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound, PairGroupBound
 from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
-from symamp.bounds.pairs_of_a_table import ESTIMATED, badly_hidden, best
+from symamp.bounds.pairs_of_a_table import positive_messages
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.decompositions.numeric_table import NumericTable
@@ -60,12 +58,7 @@ def _too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool
     table = None if mechanism is None else mechanism.numeric
     if table is None or len(table.inputs) <= MANY_CLASSES:
         return False
-    asked = best(badly_hidden(table, level, n), ESTIMATED) or table.pairs[:1]
-    first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
-    excess = np.maximum(first - (1.0 + level.rough_minus_one()) * second, 0.0)
-    with np.errstate(all="ignore"):
-        squares = np.where(excess > 0.0, excess * excess / table.floats[:, None, :], 0.0).sum(axis=2).max(axis=0)
-        return not ((n - 1) * excess.sum(axis=1) ** 2 / squares).min() * patience > _FEWEST
+    return not positive_messages(table, level, n) * patience > _FEWEST
 
 
 def _share_of_usual(subject: Subject) -> float:

@@ -55,10 +55,6 @@ class AllDataSetsPairBound(PairOfInputs):
             return inf
         return estimate_log_all_data_sets(found, level, n, settings, rough=is_rough(settings))
 
-    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of this bound alone, also where another one is at hand for the pair."""
-        return AllDataSetsPairBound.log_estimate(self, level, n, settings.usual)
-
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
 
@@ -110,10 +106,6 @@ class PairGroupBound(AllDataSetsPairBound):
         """Return whether the bound is known to be so near to a data set that the envelope is hardly below it."""
         found = self.searches.known(level, n)
         return found is not None and found.excess <= (SHARP if is_rough(settings) else SHARPER)
-
-    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate that the search for a root may ask for often."""
-        return self.log_estimate(level, n, settings.usual)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence of all pairs of the group and all data sets of the others.

@@ -397,8 +397,6 @@ class Searches:
         self._found: dict[tuple[Level, int], Found | None] = {}
         self._searched: list[tuple[int, float, Found | None]] = []  # n, the mean 1 - E, and what was found
         self._borrowed: dict[tuple[Level, int], Found] = {}
-        self.are_met = True
-        """Whether no evaluation came out far above the estimate of its parameters."""
         self._classes: tuple[tuple[Level, int], FloatClasses | None] | None = None
         self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
 
