@@ -166,7 +166,9 @@ def _around(piece: Piece, count: int) -> tuple[_Rows, _Rows]:
         places = [piece.start(), *_cuts(piece, count), piece.end()]
         masses = _masses(piece, places)
         below = [(m0 / m, m1 / m, m) for m, m0, m1 in _told_from_zero(masses)]
-        return below, list(_spread(piece, places, masses))
+        varying = [i for i in (0, 1) if not _is_constant(piece.ratios[i], piece)]
+        lead = varying[0] if len(varying) == 1 else -1
+        return below, [(*both, m) for both, m in spread(piece.ratios, places, masses, varying, lead)]
 
 
 def _cuts(piece: Piece, count: int) -> list[arb]:
@@ -217,47 +219,46 @@ def _masses(piece: Piece, places: Sequence[arb]) -> _Rows:
     ]
 
 
-def _spread(piece: Piece, places: Sequence[arb], cells: _Rows) -> Iterator[Row]:
-    """Yield atoms around the ratios of the cells, with the same masses and means.
+def spread(
+    ratios: Sequence[Analytic], places: Sequence[arb], cells: Sequence[Sequence[arb]], varying: Sequence[int], lead: int
+) -> Iterator[tuple[list[arb], arb]]:
+    """Yield (ratios, mass) of atoms around the ratios of cells of messages, with the same masses and means.
 
-    Where one ratio alone varies, and is monotonic, they are at the ends of segments, and neighbours have one in common.
+    Cells have a mass, and what it is times each ratio. Where all ratios are affine functions of the one called ``lead``
+    (-1 if of none), and that is monotonic, atoms are at the ends of segments, and neighbours have one in common.
     """
-    varying = [i for i in (0, 1) if not _is_constant(piece.ratios[i], piece)]
-    ratio = piece.ratios[varying[0]] if len(varying) == 1 else None
-    monotonic = ratio is not None and not range_and_slope(ratio, places[0], places[-1])[1].contains(0)
-    values = [] if ratio is None else [ratio(acb(place)).real for place in places]
+    monotonic = lead >= 0 and not range_and_slope(ratios[lead], places[0], places[-1])[1].contains(0)
+    values = [[r(acb(place)).real for r in ratios] for place in places] if lead >= 0 else []
     weights: list[arb | None] = [None] * len(places)
     for k, masses in enumerate(cells):
         start, end = places[k : k + 2]
-        if ratio is None or not (monotonic or not range_and_slope(ratio, start, end)[1].contains(0)):
-            yield from _corners(piece, varying, start, end, masses)
+        if lead < 0 or not (monotonic or not range_and_slope(ratios[lead], start, end)[1].contains(0)):
+            yield from _corners(ratios, varying, start, end, masses)
             continue
-        share = _share(masses, varying[0], *values[k : k + 2])
+        share = _share(masses, lead, values[k][lead], values[k + 1][lead])
         for j, more in ((k, masses[0] - share), (k + 1, share)):
             weights[j] = more + (weights[j] or 0)
-    for value, weight in zip(values, weights, strict=False):
-        if weight is not None:
-            others = [r(acb(places[0])).real for r in piece.ratios]
-            others[varying[0]] = value
-            yield others[0], others[1], weight
+    yield from ((value, weight) for value, weight in zip(values, weights, strict=False) if weight is not None)
 
 
-def _corners(piece: Piece, varying: Sequence[int], start: arb, end: arb, masses: Row) -> Iterator[Row]:
-    """Yield atoms at the corners of a point, a segment or a right triangle around the ratios of a cell."""
-    boxes = [box_range(ratio, start, end) for ratio in piece.ratios]
+def _corners(
+    ratios: Sequence[Analytic], varying: Sequence[int], start: arb, end: arb, masses: Sequence[arb]
+) -> Iterator[tuple[list[arb], arb]]:
+    """Yield atoms at the corners of a right simplex around the ratios of a cell."""
+    boxes = [box_range(ratio, start, end) for ratio in ratios]
     moving = [i for i in varying if boxes[i].rad() != 0]
-    base = [boxes[i].lower() if i in moving else piece.ratios[i](acb(start)).real for i in (0, 1)]
+    base = [box.lower() if i in moving else ratios[i](acb(start)).real for i, box in enumerate(boxes)]
     rest = masses[0]
     for i in moving:
         moved = list(base)
         moved[i] = base[i] + len(moving) * (boxes[i].upper() - base[i])
         share = _share(masses, i, base[i], moved[i])
         rest -= share
-        yield moved[0], moved[1], share
-    yield base[0], base[1], rest
+        yield moved, share
+    yield base, rest
 
 
-def _share(masses: Row, i: int, low: arb, high: arb) -> arb:
+def _share(masses: Sequence[arb], i: int, low: arb, high: arb) -> arb:
     """Return the mass at the second value of ratio i with which a cell keeps its mean, the rest being at the first."""
     return (masses[1 + i] - low * masses[0]) / (high - low)
 

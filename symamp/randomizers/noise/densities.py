@@ -31,7 +31,7 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.density import Laws, Piece, SmoothLaw
+from symamp.laws.density import Laws, Piece, SmoothLaw, spread
 from symamp.laws.law import Atom, Level, Number, total
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
@@ -491,43 +491,12 @@ def _columns(part: MessageRange, cells: int) -> Iterator[Column]:
     if part.is_tail or not varying:
         yield [integral(d, part.start, part.end)() for d in part.densities]
         return
-    wide = part.end - part.start
-    nodes = [part.start + wide * sp.Rational(k, cells) for k in range(cells + 1)]
+    nodes = [part.start + (part.end - part.start) * sp.Rational(k, cells) for k in range(cells + 1)]
     masses = [[integral(d, a, b)() for d in part.densities] for a, b in pairwise(nodes)]
-    functions = [Holomorphic(r, Y) for r in ratios]
-    places = [number(e)() for e in nodes]
-    lead = functions[varying[0]]
-    boxes = [a.union(b) for a, b in pairwise(places)]
-    slopes = [lead.with_slope(acb(box))[1].real for box in boxes]
-    if all(s > 0 or s < 0 for s in slopes) and _is_straight(ratios, varying[0], part):
-        yield from _on_a_line([[f(acb(y)).real for f in functions] for y in places], masses, varying[0])
-        return
-    for box, mass in zip(boxes, masses, strict=True):
-        yield from _in_a_simplex([f(acb(box)).real for f in functions], mass, varying)
-
-
-def _on_a_line(corners: Sequence[Column], masses: Sequence[Column], lead: int) -> Iterator[Column]:
-    """Yield a message for each node: that of a cell is sent to its ends, so that the mean of the ratios is kept."""
-    weights = [arb(0) for _ in corners]
-    for k, mass in enumerate(masses):
-        low, high = corners[k][lead], corners[k + 1][lead]
-        share = (mass[lead] - low * mass[0]) / (high - low)
-        weights[k] += mass[0] - share
-        weights[k + 1] += share
-    for weight, corner in zip(weights, corners, strict=True):
-        yield [weight * r for r in corner]
-
-
-def _in_a_simplex(ranges: Column, mass: Column, varying: Sequence[int]) -> Iterator[Column]:
-    """Yield the corners of a right simplex around the box of all ratios, with the weights that keep their means."""
-    base = [r.lower() if k in varying else r for k, r in enumerate(ranges)]
-    rest = mass[0]
-    for k in varying:
-        step = len(varying) * (ranges[k].upper() - base[k])
-        share = (mass[k] - base[k] * mass[0]) / step
-        rest -= share
-        yield [share * (r + step if j == k else r) for j, r in enumerate(base)]
-    yield [rest * r for r in base]
+    lead = varying[0] if _is_straight(ratios, varying[0], part) else -1
+    of_cells, places = [[mass[0], *mass] for mass in masses], [number(e)() for e in nodes]
+    for found, mass in spread([Holomorphic(r, Y) for r in ratios], places, of_cells, varying, lead):
+        yield [mass * r for r in found]
 
 
 def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: MessageRange) -> bool:
