@@ -57,9 +57,10 @@ class SymampError(ValueError):
         self.accepted = accepted
         text, wanted = value if isinstance(value, str) else shown(value), _short(accepted, 10 * _SHOWN)
         if isinstance(value, Problem):
-            super().__init__(f"{_short(argument)}: {_short(text, 10 * _SHOWN)}{'; ' * bool(wanted)}{wanted}")
+            told = f"{_short(argument)}: {_short(text, 10 * _SHOWN)}{'; ' * bool(wanted)}{wanted}"
         else:
-            super().__init__(f"{_short(argument)}: got {_short(text)}, expected {wanted}")
+            told = f"{_short(argument)}: got {_short(text)}, expected {wanted}"
+        super().__init__(told.encode("utf-8", "backslashreplace").decode())  # lone surrogates cannot be printed
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.argument, self.value, self.accepted)

@@ -241,10 +241,7 @@ def _terms(exponent: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
 def prime_powers(number: sp.Rational) -> dict[sp.Integer, int]:
     """Return exponents by prime whose powers multiply to a positive rational."""
     # The limit bounds the time for hostile integers; an unfactored rest is a generator of its own, which is sound.
-    found = {sp.Integer(p): int(e) for p, e in sp.factorint(number.p, limit=2**15).items()}
-    for p, e in sp.factorint(number.q, limit=2**15).items():
-        found[sp.Integer(p)] = found.get(sp.Integer(p), 0) - int(e)
-    return {p: e for p, e in found.items() if p != 1}
+    return {sp.Integer(p): int(e) for p, e in sp.factorrat(number, limit=2**15).items() if p != 1}
 
 
 def _constant_core(c: sp.Rational) -> tuple[sp.Rational, sp.Rational]:

@@ -289,16 +289,11 @@ def fraction(value: object) -> Fraction | None:
     return binary(value._mpf_) if hasattr(value, "_mpf_") and not isinstance(value, arb) else None
 
 
-def shown(text: str) -> str:
-    """Return the text such that it can be printed: lone surrogates escaped."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
 def described(value: object) -> str:
     """Return the value where its text is short, else its type: Python does not print long integers; repr may raise."""
     simple = isinstance(value, bool | float | complex | str | Decimal)
     if simple or (isinstance(value, sp.Atom) and not isinstance(value, sp.Rational | sp.Float)):
-        return shown(str(value))
+        return str(value)
     return f"a value of type {type(value).__name__}"
 
 
@@ -373,7 +368,7 @@ class _Reader:
     def refuse(self, node: ast.expr | str | None, accepted: str) -> Never:
         place = self.text[node.col_offset : node.end_col_offset] if isinstance(node, ast.expr) else node
         got = self.text if place is None or place == self.text else f"{place[:80]} in {self.text}"
-        raise ExpressionError(self.argument, shown(got), accepted) from None
+        raise ExpressionError(self.argument, got, accepted) from None
 
     def refused(self, formula: sp.Expr, accepted: str) -> Never:
         self.refuse(self.places.get(formula), accepted)

@@ -94,7 +94,7 @@ def _explain(error: Any, document: dict[str, Any]) -> Never:
     if rule == "required":
         missing = next(key for key in definition["required"] if key not in value)
         extra = next((k for k in value if k not in definition.get("properties", value)), None)
-        told = f"missing key {missing!r}" + ("" if extra is None else f", and unknown key {printable(extra)!r}")
+        told = f"missing key {missing!r}" + ("" if extra is None else f", and unknown key {extra!r}")
         raise FormatError(place, Problem(told), f"required are {', '.join(definition['required'])}")
     accepted = definition.get("description", "what the schema says")
     if rule == "additionalProperties":
@@ -102,10 +102,10 @@ def _explain(error: Any, document: dict[str, Any]) -> Never:
         extra = next(k for k in value if k not in known and not any(re.search(p, k) for p in patterns))
         if patterns:
             refuse(f"{place}[{json.dumps(extra)}]", extra, accepted)
-        raise FormatError(place, Problem(f"unknown key {printable(extra)!r}"), f"the keys are {', '.join(known)}")
+        raise FormatError(place, Problem(f"unknown key {extra!r}"), f"the keys are {', '.join(known)}")
     if rule == "uniqueItems":
         twice = next(x for i, x in enumerate(value) if x in value[:i])
-        raise FormatError(place, Problem(f"{printable(str(twice))!r} occurs twice"), f"give {accepted}")
+        raise FormatError(place, Problem(f"{str(twice)!r} occurs twice"), f"give {accepted}")
     refuse(place, value, accepted)
 
 
@@ -133,18 +133,9 @@ def refuse(place: str, value: object, accepted: str) -> Never:
     """Raise FormatError; containers are named rather than shown, since they may be large or contain themselves."""
     shown = f"a {type(value).__name__}"
     if isinstance(value, str):
-        shown = repr(printable(value))
+        shown = repr(value)
     elif isinstance(value, Decimal | float | None) or (isinstance(value, int) and value.bit_length() < _MOST_BITS):
         shown = str(value)
     elif isinstance(value, list | dict):
         shown = f"{'a list' if isinstance(value, list) else 'an object'} of length {len(value)}"
     raise FormatError(place, shown, accepted)
-
-
-def printable(text: str) -> str:
-    """Return the text with what cannot be encoded written out.
-
-    >>> printable("\\ud800")
-    '\\\\ud800'
-    """
-    return text.encode("utf-8", "backslashreplace").decode()

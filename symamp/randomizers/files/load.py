@@ -25,7 +25,7 @@ from symamp.randomizers.families.randomized_response import LocalHashing
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.structures import Letter, Share
-from symamp.schemas.validation import check_document, printable, refuse
+from symamp.schemas.validation import check_document, refuse
 
 # ---------- What all mechanism files share: parameters, expressions, labels. Their shape has been checked by the schema
 
@@ -101,7 +101,7 @@ def table_from_json(data: object) -> FiniteMechanism:
     rows = document["table"]
     for x in (*rows, *inputs):
         if (x in rows) != (x in inputs):
-            told = f"{printable(x)!r} has a row and is no input" if x in rows else f"input {printable(x)!r} has no row"
+            told = f"{x!r} has a row and is no input" if x in rows else f"input {x!r} has no row"
             raise FormatError("table", Problem(told), "give one row for each of the inputs")
     symbols = {parameter.name: parameter.symbol for parameter in parameters}
     points, probes = admissible_points(parameters), probing_points(parameters)
@@ -112,7 +112,7 @@ def table_from_json(data: object) -> FiniteMechanism:
         table[x] = {y: sp.Integer(0) for y in messages}
         for y, value in rows[x].items():
             if y not in table[x]:
-                raise FormatError(place, Problem(f"{printable(y)!r} is no message"), f"it takes {one_of(messages, y)}")
+                raise FormatError(place, Problem(f"{y!r} is no message"), f"it takes {one_of(messages, y)}")
             table[x][y] = read_expression(value, f"{place}[{json.dumps(y)}]", symbols, seen, points, probes)
     return FiniteMechanism(table, parameters=parameters, name=name)
 
@@ -318,7 +318,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Any:
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise FormatError("path", type(path).__name__, "the path of a JSON file")
-    place = printable(os.fspath(path))
+    place = os.fspath(path)
     try:
         # Only regular files: opening a pipe would wait, and a device may never end.
         if not Path(path).is_file():
@@ -378,7 +378,7 @@ def _decoded(text: str, place: str) -> object:
         found: dict[str, object] = {}
         for key, value in pairs:
             if key in found:
-                raise FormatError(place, Problem(f"the key {printable(key)!r} occurs twice"), "give it once")
+                raise FormatError(place, Problem(f"the key {key!r} occurs twice"), "give it once")
             found[key] = value
         return found
 
