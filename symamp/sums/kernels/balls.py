@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import isqrt
 from operator import mul
 from typing import Protocol, Self
 
 import numpy as np
-from flint import acb, acb_mat, arb
+from flint import acb, arb
 from numpy.typing import NDArray
 
 from symamp.errors import PrecisionError, Problem
@@ -21,14 +20,10 @@ from symamp.sums.kernels.kernel import Kernel, Ranges, TwoSided
 from symamp.sums.kernels.tilted import Plan, Window
 
 # What is tuned: each is as true as the others, and these save time.
-_FEW = 9
-"""Up to so many frequencies in a row are evaluated one by one, more as a product of matrices."""
-_FEW_USERS, _MANY = 20, 20_000
-"""Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
 _MANY_TERMS, _SHARE = 100, 0.01
 """From so many frequencies on sums are taken in doubles, if n errors of phi are below this part of the gap."""
 
-# --- phi at many frequencies in doubles, with one radius for all roundings: enough for few users and dropped blocks
+# ------------------------------ phi and the sum over frequencies in doubles, with error radii: enough for few users
 
 Waves = NDArray[np.complex128]
 
@@ -233,14 +228,8 @@ class TiltedBalls(Tilted):
         return acb(real, imaginary)
 
     def phis(self, step: arb, first: int, last: int) -> list[acb]:
-        """Return phi(j step) for first <= j <= last; many at once as a product of two matrices."""
-        if last - first < _FEW:
-            return [self.phi(step * j) for j in range(first, last + 1)]
-        size = isqrt(last - first) + 1
-        inner = acb_mat([[_turn(step * (j * v)) for j in range(size)] for v in self.g.values])
-        both = [*zip(self.g.values, self.probabilities, strict=True)]
-        outer = acb_mat([[_turn(step * (j * v)) * p for v, p in both] for j in range(first, last + 1, size)])
-        return [self.null + z for row in (outer * inner).tolist() for z in row][: last - first + 1]
+        """Return phi(j step) for first <= j <= last."""
+        return [self.phi(step * j) for j in range(first, last + 1)]
 
     def power(self, u: arb) -> acb:
         """Return phi(u)^n less the probability that all draws are null."""
@@ -251,13 +240,7 @@ class TiltedBalls(Tilted):
         return [power(phi, self.n) - self.null_n for phi in self.phis(step, first, last)]
 
     def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
-        """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
-        many = self.n.bit_length() <= _FEW_USERS and len(indices) * len(self.probabilities) > _MANY
-        if many and all(v.is_finite() for v in self.g.values):
-            # No bound is too small, and none is too large by more than 2^-51 (9 bits + 2 atoms + 16).
-            sums = np.abs(coarse_sums(self.g.values, self.probabilities, self.null, step, indices))
-            error = coarse_error(len(self.probabilities), max(indices))
-            return [arb(float(x) * (1.0 + 8.0 * _UNIT) + error) for x in sums]
+        """Return |phi(j step)|, or more, for each index j."""
         found = [self.phi(step * j) for j in indices]
         return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
 
@@ -299,11 +282,6 @@ class RoughlyTilted(TiltedBalls):
 
 def _grown(g: BallGparv, tilt: arb) -> list[arb]:
     return [p * (tilt * v).exp() for v, p in zip(g.values, g.masses, strict=True)]
-
-
-def _turn(x: arb) -> acb:
-    sine, cosine = x.sin_cos()
-    return acb(cosine, sine)
 
 
 def power(base: acb, n: int) -> acb:

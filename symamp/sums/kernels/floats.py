@@ -37,8 +37,6 @@ _WIDER, _WIDEST = 8.0, 0.1
 """Where the gap takes too many frequencies it is widened by this factor, up to this gap."""
 _FAR_BELOW = 0.1
 """An estimate is that of a sum with rare large values if what is found is below this part of it."""
-_SHARPER, _COARSER, _MANY = 0.25, 8.0, 1_000
-"""Plans of many frequencies that are so much sharper than asked for are made coarser."""
 
 
 @dataclass(frozen=True)
@@ -150,17 +148,14 @@ class _Search:
             found = self.trial(d, gap, estimate)
             if found is None:
                 break
-            is_met = best is not None and best.gap <= gap
-            if best is None or not found.gap >= best.gap or (is_met and found.gap <= gap):
+            if best is None or not found.gap >= best.gap:
                 best = found
-            is_enough = found.gap <= gap and (found.gap > _SHARPER * gap or found.cut.frequencies < _MANY)
-            if is_met or is_enough or self._is_misjudged(found, gap):
+            if found.gap <= gap or self._is_misjudged(found, gap):
                 break
             if found.upper > 0.0:
                 estimate = min(estimate, found.upper)
             # Once more where rare large values make the first guess many times as large as necessary.
-            longest = 0.9 if found.gap > gap else _COARSER
-            d *= float(np.clip(0.95 * np.sqrt(gap / max(found.gap, 1e-3 * gap)), 0.25, longest))
+            d *= float(np.clip(0.95 * np.sqrt(gap / found.gap), 0.25, 0.9))
         return best
 
     def _is_misjudged(self, found: FloatSum, gap: float) -> bool:

@@ -181,11 +181,6 @@ class Cut:
     spent: float
 
     @property
-    def frequencies(self) -> int:
-        """Number of frequencies evaluated one by one."""
-        return int((self.evaluated[:, 1] - self.evaluated[:, 0] + 1).sum())
-
-    @property
     def indices(self) -> NDArray[np.int64]:
         """What is evaluated one by one."""
         first, last = self.evaluated.T
