@@ -25,7 +25,7 @@ from symamp.sums.few_messages import FewMessages, enclose_few_messages, estimate
 
 SOURCE = "Theorem K (docs/proofs/few_messages.md)"
 _FEW = 25.0
-"""With more positive messages the bound over all data sets is near the truth."""
+"""With more positive messages the bound over all data sets is near the truth, and stands in."""
 _MOST_LAWS, _MOST_PAIRS, _MOST_VALUES = 2, 2, 4
 """Laws of other inputs, pairs of inputs, and values of a law, up to which it is tried where nobody asks for it."""
 _ONLY_ABOVE = 5e-3
@@ -59,9 +59,12 @@ class FewMessagesPairBound(PairOfInputs):
         """What was found at the levels asked before."""
         return FewMessages(self.laws, self.kinds, self.mixed)
 
+    def _has_few(self, level: Level, n: int) -> bool:
+        return any(_positive(t, level, n) <= _FEW for t in self.triples)
+
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        value = estimate_log_few_messages(self.searches, level, n, settings)
+        value = estimate_log_few_messages(self.searches, level, n, settings) if self._has_few(level, n) else inf
         return value if value < inf else self.otherwise.log_estimate(level, n, settings)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -72,7 +75,7 @@ class FewMessagesPairBound(PairOfInputs):
         The upper end is at least the divergence for this pair, or these pairs, whatever inputs the other users hold.
         Proof: docs/proofs/few_messages.md.
         """
-        found = enclose_few_messages(self.searches, level, n, settings)
+        found = enclose_few_messages(self.searches, level, n, settings) if self._has_few(level, n) else None
         if found is not None and float_above(found.upper.log()) <= self.log_estimate(level, n, settings) + _POOR:
             return found
         other = self.otherwise.enclose(level, n, settings)
@@ -118,14 +121,15 @@ def _too_costly(subject: Subject, level: Level, n: int, _: float) -> bool:
     """Return whether it is skipped by default, or under some law many messages are expected to be positive."""
     if _skipped(subject):
         return True
-    for triples in _first_pairs(subject):
-        for t in triples:
-            g = quick_gparv(t.law, level)
-            positive = np.maximum(g.values, 0.0)
-            square = float(g.masses @ positive**2)
-            if square > 0.0 and (n - 1) * float(g.masses @ positive) ** 2 <= _FEW * square:
-                return False
-    return True
+    return all(_positive(t, level, n) > _FEW for triples in _first_pairs(subject) for t in triples)
+
+
+def _positive(triple: Reduction, level: Level, n: int) -> float:
+    """Return how many messages of n - 1 users are expected to be positive, about; inf where none can be."""
+    g = quick_gparv(triple.law, level)
+    positive = np.maximum(g.values, 0.0)
+    square = float(g.masses @ positive**2)
+    return (n - 1) * float(g.masses @ positive) ** 2 / square if square > 0.0 else inf
 
 
 FEW_MESSAGES = Bound(

@@ -137,7 +137,7 @@ class Plan(ShownAsTable):
 
         Each stands for its share of all attributes, as in the table. Return the matplotlib Axes.
         """
-        ax = axes_for(ax)
+        ax = axes_for(ax, layout="constrained")
         delta, repeated = dict(self.asked)["delta"], self.fixed.repeated(len(self.mechanisms))
         for c in self.candidates:
             if c.variance is None:
@@ -154,7 +154,7 @@ class Plan(ShownAsTable):
         ax.axvline(float(sp.N(sp.sympify(dict(self.asked)["eps"]))), color="0.3", linestyle="--")
         ax.set(xlabel="central eps", ylabel="standard deviation", yscale="log")
         ax.set_title(self._title(), fontsize="small")
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.15))  # below: it covers no curve
         return ax
 
     def table(self) -> Table:

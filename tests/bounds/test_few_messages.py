@@ -277,3 +277,9 @@ def test_binary_response_at_single_compositions():
     """The published figure of the theorem itself, 2.6268, is between the truth, 2.6180, and what boxes add."""
     found = sa.epsilon(sa.RandomizedResponse(k=2, eps0=4), n=1000, delta="1e-8", method="few_messages")
     assert found.lower < 2.6268 < found.upper < 2.66
+
+
+def test_with_many_positive_messages_the_bound_over_all_data_sets_stands_in():
+    table = sa.FiniteMechanism([["25/26", "1/52", "1/52"], ["1/52", "25/26", "1/52"], ["1/52", "1/52", "25/26"]])
+    found, other = (sa.delta(table, n=10**5, eps=0, method=name).upper for name in ("few_messages", "all_data_sets"))
+    assert found == pytest.approx(other, rel=1e-2)
