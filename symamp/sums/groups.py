@@ -355,9 +355,9 @@ class TiltedPoissonBalls(TiltedBalls):
         """E[e^(theta S)]."""
         return (self.n * (self.m - 1)).exp()
 
-    def powers(self, step: arb, first: int, last: int) -> list[acb]:
-        """Return the characteristic function of S, less ``null_n``, at the frequencies j step."""
-        return [(self.n * self.m * (phi - 1)).exp() - self.null_n for phi in self.phis(step, first, last)]
+    def power(self, u: arb) -> acb:
+        """Return the characteristic function of S, less ``null_n``."""
+        return (self.n * self.m * (self.phi(u) - 1)).exp() - self.null_n
 
     def growth(self, tilt: arb) -> arb:
         """Return E[e^(tilt S)]/E[e^(theta S)]."""

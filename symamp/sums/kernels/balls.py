@@ -227,22 +227,13 @@ class TiltedBalls(Tilted):
             imaginary += p * sine
         return acb(real, imaginary)
 
-    def phis(self, step: arb, first: int, last: int) -> list[acb]:
-        """Return phi(j step) for first <= j <= last."""
-        return [self.phi(step * j) for j in range(first, last + 1)]
-
     def power(self, u: arb) -> acb:
-        """Return phi(u)^n less the probability that all draws are null."""
+        """Return the characteristic function of S less the probability that all draws are null: it counts for none."""
         return power(self.phi(u), self.n) - self.null_n
 
     def powers(self, step: arb, first: int, last: int) -> list[acb]:
-        """Return phi^n less the probability that all draws are null: that outcome contributes nothing."""
-        return [power(phi, self.n) - self.null_n for phi in self.phis(step, first, last)]
-
-    def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
-        """Return |phi(j step)|, or more, for each index j."""
-        found = [self.phi(step * j) for j in indices]
-        return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
+        """Return ``power`` at the frequencies j step, first <= j <= last."""
+        return [self.power(step * j) for j in range(first, last + 1)]
 
     def deviation(self) -> arb:
         """Return the standard deviation of one tilted G, or more."""
@@ -253,9 +244,11 @@ class TiltedBalls(Tilted):
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
         """Return a bound on |phi|^n over each block of frequencies, from its middle and the deviation."""
         deviation, zero, powers = self.deviation(), arb(0), list[arb]()
-        for (first, last), modulus in zip(blocks, self.moduli(step / 2, [sum(x) for x in blocks]), strict=True):
+        for first, last in blocks:
+            middle = self.phi(step / 2 * (first + last))
             # Ends of balls: the root of one that reaches below 0 is no number.
-            distance = (1 - modulus * modulus).lower().max(zero).sqrt() - deviation * step * (last - first) / 2
+            away = (1 - middle.real * middle.real - middle.imag * middle.imag).lower().max(zero).sqrt()
+            distance = away - deviation * step * (last - first) / 2
             distance = distance.lower().max(zero).min(arb(1))
             powers.append((1 - distance * distance).upper().max(zero).sqrt() ** self.n)
         return powers
