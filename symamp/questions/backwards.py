@@ -132,6 +132,8 @@ def _nearest(
                 break
             if tries > _SECANTS or not min(proved, failed) < aim < max(proved, failed):
                 aim = (proved + failed) / 2.0
+        elif tries > _SECANTS:  # delta is flat, or never crosses: the end of the range tells
+            aim = numbers.place(numbers.most if (proved is None) is (outward > 0) else numbers.least)
         step *= 2.0
         x = numbers.admitted(aim, outward)
         if x in seen:
