@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import exp, inf, log, pi, sqrt
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import acb, arb, arb_mat
@@ -45,23 +45,10 @@ _MOST, _CHUNK = 30_000_000, 130_000
 """Triples (pair, x, y) that take seconds, and those that are in memory at once."""
 
 
-class Cells(NamedTuple):
-    """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond.
-
-    ``multiples`` of the line of each term, in the unit of each pair, are tried; sigma s is at least ``smoothing``. All
-    give a bound.
-    """
-
-    near: int
-    between: int
-    far: int
-    multiples: tuple[float, ...]
-    smoothing: float
-
-
-FINE = Cells(64, 40, 48, (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5), 0.04)
-ROUGH = Cells(12, 8, 3, (0.8, 1.0), 0.25)
-"""The second are for pairs that are far from the worst: most are."""
+_NEAR_CELLS, _BETWEEN_CELLS, _FAR_CELLS = 64, 40, 48
+"""How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
+_MULTIPLES, _LEAST_SMOOTHING = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5), 0.04
+"""What multiples of the line of each term, in the unit of each pair, are tried; the least sigma s. All give a bound."""
 _FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
 """Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
 _DEPTH = 12.0
@@ -517,7 +504,7 @@ Booleans: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class _Common:
-    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, a unit, cells.
+    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, a unit.
 
     ``main`` is the line of the term that decides. ``far`` are the ends of cells of frequencies, as long as each other,
     beyond those at which moments tell enough.
@@ -529,11 +516,10 @@ class _Common:
     main: float
     far: Floats
     log_unit: float
-    cells: Cells
 
     def smoothing(self, s: float) -> float:
         """Return sigma times s for a line at s."""
-        return max(_SMOOTHED * s / float(self.far[-1]), self.cells.smoothing)
+        return max(_SMOOTHED * s / float(self.far[-1]), _LEAST_SMOOTHING)
 
 
 def common_bounds(
@@ -542,7 +528,7 @@ def common_bounds(
     """Return upper bounds on the divergence of pairs of rows for every data set, in units of e^log_unit; nan for none.
 
     ``of`` is a pair with its parameters of the bound over all data sets: the majorant, which must be proved, the tilts
-    of the bad part, and the lines of its terms. What rough cells show to be at most 1 unit is not looked at again.
+    of the bad part, and the lines of its terms.
 
     Guarantee
     ---------
@@ -551,22 +537,11 @@ def common_bounds(
     minus_one, rows = level.rough_minus_one(), table.floats
     tiny = (rows < _LEAST_ENTRY) & ((table.ranks > 0) | (not table.is_null(0)))
     worst, parameters = of
-    nothing = np.full(len(pairs), np.nan)
     if n < 2 or minus_one > _LARGEST_E or tiny.any() or len(pairs) * rows.size > _MOST:
-        return nothing
-    e, size, found, left = 1.0 + minus_one, max(_CHUNK // rows.size, 1), nothing, list(range(len(pairs)))
-    for cells, known in ((ROUGH, _of_one_term(parameters)), (FINE, parameters)):
-        first, second = (rows[[x[k], *(pairs[i][k] for i in left)]] for k, x in ((0, worst), (1, worst)))
-        levels = np.full((len(first), 1), e)
-        found[left] = bounds_by_moments(rows, (first, second), levels, n, known, log_unit, size, cells)[1:]
-        left = np.flatnonzero(~(found <= 1.0)).tolist()
-    return found
-
-
-def _of_one_term(parameters: Parameters) -> Parameters:
-    """Return the parameters with the majorant 1/p_lo^2 of 1/p^2: rough, and quick."""
-    main = max(parameters.terms, key=lambda t: t.a)
-    return replace(parameters, terms=(replace(main, a=_SLACK / parameters.p_lo**2, lam=0.0),))
+        return np.full(len(pairs), np.nan)
+    first, second = (rows[[x, *others]] for x, others in zip(worst, zip(*pairs, strict=True), strict=True))
+    levels, size = np.full((len(first), 1), 1.0 + minus_one), max(_CHUNK // rows.size, 1)
+    return bounds_by_moments(rows, (first, second), levels, n, parameters, log_unit, size)[1:]
 
 
 def bounds_by_moments(
@@ -577,7 +552,6 @@ def bounds_by_moments(
     parameters: Parameters,
     log_unit: float,
     size: int = _CHUNK,
-    cells: Cells = FINE,
 ) -> Floats:
     """Return upper bounds on D(P - E Q) for the rows P and Q of some pairs where others hold laws of some classes.
 
@@ -603,12 +577,12 @@ def bounds_by_moments(
     step = min(
         _FAR_STEP / spread,
         0.5 * start,
-        (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / cells.far,
+        (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR_CELLS,
     )
     if not step > 0.0:
         return nothing
-    far = np.asarray(start + step * np.arange(cells.far + 1.0))
-    common = _Common(n - 1, parameters, gain, main.s, far, log_unit, cells)
+    far = np.asarray(start + step * np.arange(_FAR_CELLS + 1.0))
+    common = _Common(n - 1, parameters, gain, main.s, far, log_unit)
     with np.errstate(all="ignore"):  # what is no number proves nothing
         parts = [slice(i, i + size) for i in range(0, len(first), size)]
         return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
@@ -691,10 +665,10 @@ def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
     All are multiplied by what suits the main one, but for terms of which that makes too much.
     """
 
-    multiples = np.array(c.cells.multiples)
+    multiples = np.array(_MULTIPLES)
 
     def heights(s: float, lam: float) -> Floats:
-        tilted = (np.exp(x * s * w - lam * above) for x in c.cells.multiples)
+        tilted = (np.exp(x * s * w - lam * above) for x in _MULTIPLES)
         logs = np.stack([c.others * np.log(mean(weights)).max(axis=1) for weights in tilted])
         return np.asarray(np.nan_to_num(logs - 2.0 * np.log(multiples)[:, None], nan=inf))
 
@@ -719,13 +693,13 @@ def _integrals(
     real, imag = turns((far[0] + 0.5 * step) * w)  # the waves e^(iuw) in the middles of cells, for all terms at once
     step_real, step_imag = turns(step * w)
     moments, moduli = [mean(weights) for weights in tilts], [list[Floats]() for _ in tilts]
-    for _ in range(c.cells.far):
+    for _ in range(_FAR_CELLS):
         for weights, whole, squares in zip(tilts, moments, moduli, strict=True):
             squares.append((mean(weights * real) ** 2 + mean(weights * imag) ** 2) / whole**2)
         real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
     found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
     for t, s, weights, whole, squares in zip(c.parameters.terms, lines, tilts, moments, moduli, strict=True):
-        sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]), c.cells)
+        sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]))
         centre = mean(weights * w) / whole
         away = w - centre[:, :, None]
         once = weights * away
@@ -757,11 +731,13 @@ def _integrals(
     return found, valid
 
 
-def _cells_near(s: Floats, far: float, c: Cells) -> Floats:
+def _cells_near(s: Floats, far: float) -> Floats:
     """Return the ends of cells of frequencies up to where waves are taken: evenly up to s, then by a constant ratio."""
     first = np.minimum(s, far)[:, :, None]
-    even = np.broadcast_to(np.linspace(0.0, 1.0, c.near + 1)[:-1], (len(s), 1, c.near))
-    return np.asarray(first * np.concatenate([even, (far / first) ** np.linspace(0.0, 1.0, c.between + 1)], axis=-1))
+    even = np.broadcast_to(np.linspace(0.0, 1.0, _NEAR_CELLS + 1)[:-1], (len(s), 1, _NEAR_CELLS))
+    return np.asarray(
+        first * np.concatenate([even, (far / first) ** np.linspace(0.0, 1.0, _BETWEEN_CELLS + 1)], axis=-1)
+    )
 
 
 def _over(cells: Floats, powers: Floats, s: Floats, sigma: Floats) -> tuple[Floats, Floats]:
