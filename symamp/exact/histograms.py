@@ -65,12 +65,6 @@ class HistogramLaws:
             self._reports.append(HistogramLaw(lower, lower if low == high else self.linear(high)))
         self._powers: dict[tuple[int, int], HistogramLaw] = {}
 
-    @property
-    def one(self) -> HistogramLaw:
-        """The law of no report at all."""
-        unit = self._context.constant(1)
-        return HistogramLaw(unit, unit)
-
     def linear(self, coefficients: Sequence[int]) -> Polynomial:
         """Return the homogeneous linear polynomial with the given coefficients."""
         return self._context.from_dict({unit: c for unit, c in zip(self._units, coefficients, strict=True) if c})
@@ -85,7 +79,8 @@ class HistogramLaws:
 
     def of(self, counts: Mapping[int, int]) -> HistogramLaw:
         """Return the law of the reports of a data set, given as {index of an input: number of users}."""
-        law = self.one
+        unit = self._context.constant(1)
+        law = HistogramLaw(unit, unit)
         for index, count in counts.items():
             law = law.times(self.copies(index, count))
         return law

@@ -124,7 +124,7 @@ def worst_dataset(mech: object, n: object, eps: object, progress: Progress = Non
 
 
 class _Search:
-    """What is found among the cases of one question, and the laws that they share."""
+    """What is found among the cases of one question, and the powers of laws that they share."""
 
     def __init__(self, columns: Sequence[Column], weights: Weights, n: int, eps: sp.Expr) -> None:
         self.columns, self.weights, self.level = columns, weights, level_of_budget(eps, BITS)
@@ -132,7 +132,6 @@ class _Search:
         self.scale = weights.scale**n * self.level.scale
         self.laws = HistogramLaws(weights)
         self.examined = 0
-        self._prefixes: list[tuple[Counts, HistogramLaw]] = [((), self.laws.one)]
         self._best = (0, 0)
         self._bounds: dict[Case, tuple[int, int]] = {}
         self._excess: dict[tuple[int, int], HistogramLaw] = {}
@@ -149,7 +148,7 @@ class _Search:
 
     def examine(self, counts: Counts, pairs: Sequence[tuple[int, int]]) -> None:
         """Evaluate some pairs of inputs, given how many of the others hold each input."""
-        common = self._law(counts)
+        common = self.laws.of({x: count for x, count in enumerate(counts) if count})
         for pair in pairs:
             self._consider((*pair, counts), self.laws.hockey_stick(common, self._excess_of(pair)))
         self.examined += len(pairs)
@@ -158,16 +157,6 @@ class _Search:
         if pair not in self._excess:
             self._excess[pair] = excess_of_pair(self.laws, self.columns, self.weights, pair, self.level)
         return self._excess[pair]
-
-    def _law(self, counts: Counts) -> HistogramLaw:
-        """Return the law of the other users' reports; what consecutive cases have in common is kept."""
-        while self._prefixes[-1][0] != counts[: len(self._prefixes[-1][0])]:
-            self._prefixes.pop()
-        while len(self._prefixes) <= len(counts):
-            index = len(self._prefixes) - 1
-            law = self._prefixes[-1][1].times(self.laws.copies(index, counts[index]))
-            self._prefixes.append((counts[: index + 1], law))
-        return self._prefixes[-1][1]
 
     def _consider(self, case: Case, bounds: tuple[int, int]) -> None:
         low, high = bounds

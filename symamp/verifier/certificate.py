@@ -18,7 +18,7 @@ from .check import INFINITY, MOST_WORK, Check, Number, working
 from .claims import Claim, quoted
 from .documents import shaped
 from .evidence import boxes_of_pairs, coordinates, groups, kinds
-from .refusals import CrossedEnds, Malformed, Verdict, require
+from .refusals import CrossedEnds, Verdict, require
 from .setting import At, Setting
 
 FORMAT, VERSION = "symamp-certificate", 5
@@ -34,8 +34,6 @@ Sides = dict[str, Any]
 def verdict(data: Any) -> Verdict:
     """Return the verdict on a certificate that proves its claim; a refusal is raised otherwise."""
     known = data.get("format") if isinstance(data, dict) else None
-    if known == "symamp-composed-certificate" or (known == FORMAT and data.get("version") in (1, 2, 3, 4)):
-        raise Malformed(f"a certificate of before version {VERSION}, which is not read any more: write it anew")
     said = f"has {known!a:.40}, version {data.get('version')!a:.20}" if isinstance(data, dict) else "is no object"
     is_known = known == FORMAT and data.get("version") == VERSION
     require(is_known, f"expected format {FORMAT!r}, version {VERSION}: the document {said}")
