@@ -27,7 +27,7 @@ from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import HasCurve
-from symamp.questions.profile import Profile
+from symamp.questions.profile import OneRound
 from symamp.randomizers.combined import Joint
 from symamp.randomizers.families.unary_encoding import _Unary as Unary
 from symamp.randomizers.finite import FiniteMechanism
@@ -188,11 +188,11 @@ class CoordinateSums(RoundProfile, HasCurve):
         feasible = [x for x in tried if x.is_feasible]
         return max(feasible, key=lambda x: x.estimate(level)) if feasible else None
 
-    def _seen(self, answer: Answer, alone: Callable[[Profile], Answer]) -> Answer:
+    def _seen(self, answer: Answer, alone: Callable[[OneRound], Answer]) -> Answer:
         """Return the answer; of unary encodings of very many users with the lower end of a bit by itself."""
         if not isinstance(self.mechanism, Unary):
             return answer
-        return replace(answer, least=max(answer.least, alone(Profile(Question.of(self._bit, self.n, None))).least))
+        return replace(answer, least=max(answer.least, alone(OneRound(Question.of(self._bit, self.n, None))).least))
 
     def _between(self, answer: Answer, found: UnarySums, least: Dyadic, most: Dyadic, eps: str) -> Answer:
         """Return the answer with these ends, of which that below is left at 0 where nothing is proved."""

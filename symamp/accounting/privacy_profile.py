@@ -20,9 +20,9 @@ from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
 from symamp.numbers.reading import Compared, Count, Real, listed, users
-from symamp.questions import profile as one_round
 from symamp.questions.answer import Answer
 from symamp.questions.curve import HasCurve
+from symamp.questions.profile import OneRound
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
 from symamp.settings.question import Question
@@ -33,7 +33,7 @@ _GAP = 1e-6
 """The relative width in delta, where it is not said."""
 
 
-class Profile(one_round.Profile, RoundProfile):
+class Profile(OneRound, RoundProfile):
     """The privacy profile of n users of one mechanism: delta as a function of eps, its inverse, and many rounds.
 
     Classes of pairs, laws and data sets are derived at the first question and kept for the next ones. ``method`` is

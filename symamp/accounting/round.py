@@ -34,7 +34,7 @@ from symamp.numbers.limits import BELOW, CHEAP, FAR, NEAR, Limits
 from symamp.numbers.rationals import fmpq_of, log_ball, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
-from symamp.questions.profile import Profile
+from symamp.questions.profile import OneRound
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import COVERED, OF_GROUPS
 from symamp.sums.divergence import Settings
@@ -266,7 +266,7 @@ class ShuffledRound(Round):
 
     def alone(self, query: Query) -> Answer | None:
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""
-        return Profile(self.question).answer(query)
+        return OneRound(self.question).answer(query)
 
     @cached_property
     def _known(self) -> dict[tuple[fmpq, bool], tuple[tuple[Evidence, ...], float]]:

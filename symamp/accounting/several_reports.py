@@ -33,7 +33,7 @@ from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import HasCurve
-from symamp.questions.profile import Profile
+from symamp.questions.profile import OneRound
 from symamp.randomizers.combined import joint
 from symamp.settings.participation import Participation, checked_participation, lost_reports
 from symamp.settings.question import Query, Question, checked_subject
@@ -241,7 +241,7 @@ class SeveralReports(RoundProfile, HasCurve):
         gap = _USUAL if gap is None else gap
 
         def ask(question: Question) -> Answer:
-            answer: Answer = getattr(Profile(question), quantity)(given, gap=gap, effort=effort)
+            answer: Answer = getattr(OneRound(question), quantity)(given, gap=gap, effort=effort)
             return answer
 
         if not self.kept:
@@ -296,13 +296,13 @@ class SeveralReports(RoundProfile, HasCurve):
         if self.n * self.reports > _FEW_MESSAGES or self.lost is not None:  # there whole messages are lost
             return None
         with suppress(SymampError):
-            return Profile(self._whole).answer(asked.usual)
+            return OneRound(self._whole).answer(asked.usual)
         return None
 
     @cached_property
-    def _among_all(self) -> Profile:
+    def _among_all(self) -> OneRound:
         """One report among all messages."""
-        return Profile(self._question(self.mechanism, self.n * self.reports))
+        return OneRound(self._question(self.mechanism, self.n * self.reports))
 
     def _factor(self, eps: arb) -> arb:
         """Return the sum of e^(j eps) over j < r."""

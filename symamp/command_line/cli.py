@@ -52,7 +52,7 @@ from symamp.command_line.words import starting
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError, ContradictionError, SymampError
 from symamp.questions.methods import methods
-from symamp.questions.profile import Profile
+from symamp.questions.profile import OneRound
 from symamp.randomizers.catalogue import named
 from symamp.schemas.validation import schema_names, schema_text
 from symamp.settings.users_who_differ import heterogeneous
@@ -192,7 +192,7 @@ def _answer(
 ) -> None:
     seen = profile(found, **setting)
     with bar_of_pairs() as progress:
-        whole = seen if isinstance(seen, CoordinateSums) else Profile(seen.question, progress)
+        whole = seen if isinstance(seen, CoordinateSums) else OneRound(seen.question, progress)
         answer = asked_of(whole, delta, eps, gap, effort)
     print_answer(answer, certificate, as_json)
 

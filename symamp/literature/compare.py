@@ -25,7 +25,7 @@ from symamp.numbers.reading import Compared, Count, Real, asked, exact_number, l
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, html_table
-from symamp.questions.profile import Profile
+from symamp.questions.profile import OneRound
 from symamp.questions.solve import epsilon_above
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
@@ -314,7 +314,7 @@ def _chosen(names: Sequence[str] | None) -> frozenset[str]:
 
 
 def _point(
-    profile: Profile | CoordinateSums,
+    profile: OneRound | CoordinateSums,
     subject: Subject,
     given: object,
     for_epsilon: bool,
@@ -322,7 +322,7 @@ def _point(
     effort: str,
 ) -> _Point:
     truth: Answer = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
-    own = truth.method if isinstance(profile, Profile) else None  # of coordinates the rows are about whole messages
+    own = truth.method if isinstance(profile, OneRound) else None  # of coordinates the rows are about whole messages
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
     for analysis in BOUNDS.values():
         if analysis.name not in chosen:
@@ -338,7 +338,7 @@ def _point(
 
 
 def _crowd(crowd: HeterogeneousUsers, given: object, for_epsilon: bool, effort: str) -> Comparison:
-    profile = Profile(Question.of_users(crowd))
+    profile = OneRound(Question.of_users(crowd))
     truth = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
     ratios = [s.local_ratio() for _, s in crowd.groups]
     widest: Subject = crowd.groups[maximum(ratios)][1]

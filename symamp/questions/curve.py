@@ -41,11 +41,6 @@ class Curve(ShownAsTable):
         """Raise ContradictionError where brackets at two eps contradict: delta does not rise."""
         falling(f"curve of {self.label} over eps", list(zip(self.eps.tolist(), self.answers, strict=True)))
 
-    @staticmethod
-    def of(subject: str, n: int | None, answers: tuple[Answer, ...]) -> Curve:
-        """Return the curve through the answers, in their order."""
-        return Curve(subject, n, answers)
-
     @property
     def eps(self) -> NDArray[np.float64]:
         """The grid, as the nearest doubles."""
@@ -125,7 +120,7 @@ class HasCurve(PublicNames):
         >>> 0 < high < low < 0.1
         True
         """
-        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
+        return Curve(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
 
     def plot(self, eps: Iterable[object], ax: Any = None) -> Any:
         """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""

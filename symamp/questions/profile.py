@@ -19,11 +19,9 @@ from symamp.questions.bracketing import Bracketing
 from symamp.questions.curve import Curve
 from symamp.settings.question import Query, Question
 
-# -------------------------------------------------- The privacy profile of n shuffled users: prepared once, asked often
 
-
-class Profile(PublicNames):
-    """What ``symamp.profile`` answers about a single round.
+class OneRound(PublicNames):
+    """One round of n shuffled users: what ``symamp.profile`` answers about it.
 
     ``progress`` is called with the number of pairs of inputs of a large table that are done, and of all.
     """
@@ -86,7 +84,7 @@ class Profile(PublicNames):
         # Neighbours follow each other: they share what was searched for.
         order = sorted(range(len(grid)), key=lambda i: -budgets[i])
         answers = {i: self.delta(grid[i], gap=gap, effort=effort) for i in order}
-        return Curve.of(repr(self.subject), self.n, tuple(answers[i] for i in range(len(grid))))
+        return Curve(repr(self.subject), self.n, tuple(answers[i] for i in range(len(grid))))
 
     def __repr__(self) -> str:
         method = "" if self.question.method is None else f", method={self.question.method!r}"

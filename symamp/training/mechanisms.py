@@ -164,7 +164,7 @@ class Training(Exported):
 
     def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid."""
-        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
+        return Curve(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
 
     def rounds(self, count: Count) -> Training:
         """Return the training run so many times over, with fresh randomness.

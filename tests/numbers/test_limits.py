@@ -16,7 +16,7 @@ from symamp.errors import ArgumentError
 from symamp.laws.law import Level
 from symamp.numbers import limits as numbers_limits
 from symamp.numbers.limits import NO_LIMITS, Limits, kept
-from symamp.questions.profile import Profile
+from symamp.questions.profile import OneRound
 from symamp.settings.question import Question
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import falling_root
@@ -282,7 +282,7 @@ def test_questions_in_threads_and_within_one_another_do_not_see_each_others_limi
         if not seen:
             seen.append(ask("quick"))
 
-    nested = Profile(Question.of(mechanism, 200, None), progress).delta("1/3", effort="thorough")
+    nested = OneRound(Question.of(mechanism, 200, None), progress).delta("1/3", effort="thorough")
     assert seen
     assert ends(nested) == ends(alone["thorough"])
     assert ends(seen[0]) == ends(alone["quick"])
