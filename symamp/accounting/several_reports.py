@@ -18,8 +18,9 @@ from symamp.accounting.pairs import LARGEST_ROUNDS, RoundPairs, round_count
 from symamp.accounting.round import RoundAbove, ShuffledRound
 from symamp.accounting.rounds_proof import MORE_SLACK, SLACK, RoundsProof
 from symamp.bounds.reduction import Reduction, is_triple
+from symamp.certificates.evidence import steps
 from symamp.certificates.mechanisms import Described
-from symamp.certificates.text import At, exact_double, fraction_text
+from symamp.certificates.text import At, fraction_text
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import level_of, number
@@ -38,9 +39,10 @@ from symamp.randomizers.combined import joint
 from symamp.settings.participation import Participation, checked_participation, lost_reports
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import COVERED, Rounds
+from symamp.sums.coordinate_sums import proved_epsilon
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import log_of, log_of_ball
-from symamp.sums.several_reports import SumOfSteps, steps_of
+from symamp.sums.step_sums import StepSum, steps_of
 from symamp.verifier import verify
 
 SEEN = SHUFFLED, ROUNDS, BUNDLED = "shuffled", "rounds", "bundled"
@@ -62,6 +64,8 @@ _AT_ONCE = (
     "numbers of reports that depend on values, reports chosen by earlier outputs"
 )
 """What is covered by answers about reports that are kept, and about those that are seen at once."""
+_MOST_NODES = 20_000
+"""Nodes of the sum of steps beyond which fewer kinds of messages are told apart."""
 _LEAST_EXPONENT = -10_000
 """At a delta below 2 to this, reports one by one are not asked about: their sum says nothing."""
 
@@ -70,29 +74,19 @@ _LEAST_EXPONENT = -10_000
 class StepsOfReports:
     """The sum of the steps of all messages for two data sets: the law of it, who is compared, and what others hold."""
 
-    sum: SumOfSteps
+    sum: StepSum
+    up: int
+    down: int
     pair: tuple[str, str]
     other: str
 
     def evidence(self, mechanism: dict[str, Any], eps: float) -> dict[str, Any] | None:
         """Return the evidence of a lower end at eps; None where no messages are listed, or no plan is known."""
-        plan = self.sum.plan(eps) if mechanism["kind"] in ("table", "orbits") else None
+        plan = self.sum.plan(Level.of_float(eps)) if mechanism["kind"] in ("table", "orbits") else None
         if plan is None or not {*self.pair, self.other} <= set(mechanism["inputs"]):
             return None
-        x0, x1, held = (mechanism["inputs"].index(x) for x in (*self.pair, self.other))
-        view = Described(mechanism, ()).as_read().view((x0, x1))
-        i, j = view.places((x0, x1))
-        with at_precision(_BITS):
-            told = [arb(c.on[i]) - arb(c.on[j]) for c in view.columns]
-        found = {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last}
-        return {
-            "kind": "steps",
-            "victim": 0,
-            "pair": [x0, x1],
-            "others": [[[held, self.sum.others]]],
-            "signs": [plan.up if x > 0 else plan.down if x < 0 else 0 for x in told],
-            "plan": found,
-        }
+        held = [(self.other, s.count) for s in self.sum.others]
+        return steps(Described(mechanism, tuple(mechanism["inputs"])), self.pair, held, plan, self.up, self.down)
 
 
 @dataclass(frozen=True)
@@ -369,24 +363,29 @@ class SeveralReports(RoundProfile, HasCurve):
             return ZERO, "none", None
         if not (worst.decomposition.is_listed or isinstance(worst.decomposition, LawTriple)):
             return ZERO, "none", None
-        log_delta = asked.log_delta if is_epsilon else log_of_ball(most.ball) if most.mantissa > 0 else 0.0
-        # What the second data set lacks counts e^eps times.
-        log_least = log_delta - (min(most.above, _LARGEST) if is_epsilon else float(sp.N(asked.given, 17)))
         lost = sp.S.Zero if self.lost is None else 1 - self.lost.present
-        made = (steps_of(_rows(worst, lost), only_two=few, may_be_lost=lost != 0) for few in (False, True))
-        tried = [SumOfSteps(*x, self.reports, (self.n - 1) * self.reports, log_least) for x in made if x is not None]
-        found = next((x for x in tried if x.is_feasible), None)
+        counts = self.reports, (self.n - 1) * self.reports
+        made = (steps_of(_rows(worst, lost), counts, only_two=few, may_be_lost=lost != 0) for few in (False, True))
+        plans = ((x, x[0].plan(near)) for x in made if x is not None)
+        found = next((x for x, plan in plans if plan is not None and plan.last < _MOST_NODES), None)
         if found is None:
             return ZERO, "none", None
         if is_epsilon:
-            least = Dyadic.of_float(found.epsilon(arb(asked.given), min(most.above, _LARGEST)))
+            top = min(most.above, _LARGEST)
+            eps = proved_epsilon(
+                lambda eps: max(found[0].log_estimate(Level.of_float(eps)), -_LARGEST),
+                lambda level: found[0].below(level),
+                arb(asked.given),
+                top,
+            )
+            least = Dyadic.of_float(eps)
         else:
-            value = found.divergence(asked.level)
+            value = found[0].below(asked.level)
             with at_precision(64):
                 least = max(Dyadic.of((value.lower() * 1).lower()), ZERO)
         other = worst.dataset[0][0]
         told = f"victim {worst.pair[0]} against {worst.pair[1]}, everyone else holds {other}"
-        return least, told, StepsOfReports(found, worst.pair, other)
+        return least, told, StepsOfReports(*found, worst.pair, other)
 
 
 def _may_be_less(rounds: Composition, asked: Query, most: Dyadic) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, partial, reduce
 from math import ceil, exp, expm1, floor, inf, log, log1p, log2, pi
 from operator import mul
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from flint import acb, arb
 
-from symamp.laws.law import Level, total
+from symamp.laws.law import Level, Number, total
 from symamp.numbers.doubles import root_between
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import power
@@ -27,9 +28,8 @@ _ROOM, _MOST_NODES, _LONGEST, _LARGEST_TILT, _BITS = 45.0, 200_000, 2**36, 300.0
 circle; the largest tilt of steps of 1, and bits beyond those that rounding takes."""
 _LARGE = 30.0
 """Exponents from which on logarithms are taken of what is left over."""
-_AROUND, _LARGEST_SQUARE, _STRIDE = 3, 100.0, 0.1
-"""How many thresholds on each side are compared, up to which variance of the sum; of several messages of the victim
-also beyond, in these parts of the deviation."""
+_AROUND, _LARGEST_SQUARE = 3, 100.0
+"""How many thresholds on each side are compared, up to which variance of the sum."""
 
 
 @dataclass(frozen=True)
@@ -124,19 +124,48 @@ class FloatVictim:
         if tilt is None:
             return None
         others = [x for x in others if x[1]]
+        if self.count > 1:
+            return self._climbed(others, tilt, room)
         mean, square, _ = _moments(others, tilt)
-        own, _, _ = _moments([(self.first, self.count - 1)], tilt)
-        middle, stride = ceil(mean + own - 0.5), 1
+        middle = ceil(mean - 0.5)
         around: Sequence[int] = range(-_AROUND, _AROUND + 1)
-        if set(self.gains) == {0, 1} and self.count == 1:  # one more than the mode of a sum of Bernoulli variables
+        if set(self.gains) == {0, 1}:  # one more than the mode of a sum of Bernoulli variables
             middle, around = floor(mean) + 1, (0, 1)
         elif square >= _LARGEST_SQUARE:
-            around, stride = (around if self.count > 1 else (0,)), max(int(_STRIDE * square**0.5), 1)
-        found = [self._planned(others, tilt, middle + i * stride, room) for i in around]
+            around = (0,)
+        found = [self._planned(others, tilt, middle + i, room) for i in around]
         return max((p for p in found if p is not None), key=lambda p: p.log_value, default=None)
 
+    def _climbed(self, others: Sequence[FloatSteps], least: float, room: float) -> StepPlan | None:
+        """Return a plan for several messages of the victim: the best threshold is found step by step."""
+        every = [*others, (self.first, self.count)]
+        top = max(self.gains)
+        most = _LARGEST_TILT / max(top, -min(self.gains))
+
+        def at(k: int) -> StepPlan | None:
+            def short(t: float) -> float:
+                return _moments(every, t)[0] - k
+
+            # Below the least tilt the second chance times e^eps is larger than the first, and rounding is that of it.
+            if short(least) >= 0.0 or short(most) <= 0.0:
+                return self._planned(others, least if short(least) >= 0.0 else most, k, room)
+            return self._planned(others, root_between(short, least, most, rtol=1e-3), k, room)
+
+        mean, square, _ = _moments(every, least)
+        stride, last = max(int(square**0.5), 1), top * sum(c for _, c in every)
+        best = at(min(ceil(mean), last))
+        while best is not None and stride:
+            k = best.threshold
+            up, down = (at(k + i) if k + i <= last else None for i in (stride, -stride))
+            best = max((x for x in (best, up, down) if x is not None), key=lambda p: p.log_value)
+            if best.log_value == -inf and up is not None:  # the ratio of the chances grows with the threshold
+                best = up
+            elif best.threshold == k:
+                stride //= 2
+        return best
+
     def _planned(self, others: Sequence[FloatSteps], tilt: float, k: int, room: float) -> StepPlan | None:
-        deviation = max(_moments(others, tilt)[1], 1.0) ** 0.5
+        deviation = max(sum(_moments(x, tilt)[1] for x in (others, [(self.first, self.count - 1)])), 1.0) ** 0.5
         theta = max(tilt, min(1.0, 1.0 / deviation))
         kappa = _moments(others, theta)[2]
         scale, here, beyond = (
@@ -145,7 +174,9 @@ class FloatVictim:
         )
         gain = sum(max(x, 0.0) for x in self.gains.values())
         low = here + log(gain) - log(3.0 * deviation) - log1p((deviation * theta) ** 2) - room
-        size = here + log(2.0) - log(-expm1(-theta)) - low
+        of_second = log(max(sum(x * exp(s * theta) for s, x in self.second.items()), 1e-300))
+        peak = max(here, scale + self.eps + self.count * of_second)
+        size = peak + log(2.0) - log(-expm1(-theta)) - low
         length = (max(self.eps, self.eps + beyond, beyond) - low) / theta + 3.0
         if not length < _LONGEST:
             return None
@@ -155,8 +186,8 @@ class FloatVictim:
             last = min(last, ceil(float(np.arccos(1.0 - 2.0 * size / kappa)) * nodes / (2.0 * pi)) + 1)
         value = self._value(others, theta, k, nodes, last)
         users = self.count + sum(c for _, c in others)
-        bits = _BITS + 4 * users.bit_length() + max(int(-log2(gain)), 0)
-        return StepPlan(k, theta, nodes, last, bits, scale + log(value) if value > 0.0 else -inf)
+        bits = _BITS + 4 * users.bit_length() + max(int(-log2(gain)), 0) + int((peak - here) / log(2.0))
+        return StepPlan(k, theta, nodes, last, bits, scale + value)
 
     def _value(self, others: Sequence[FloatSteps], theta: float, k: int, nodes: int, last: int) -> float:
         u = 2.0 * pi / nodes * np.arange(last + 1)
@@ -177,9 +208,12 @@ class FloatVictim:
             second = exp(self.eps / self.count) * sum(x * np.exp(s * z) for s, x in self.second.items())
             with np.errstate(all="ignore"):
                 ratio = np.expm1(self.count * np.log1p(apart / second)) / (apart / second)
-                kernel = kernel * np.where(np.isfinite(ratio), ratio, self.count) * second ** (self.count - 1)
-        terms = (np.exp(logs) * kernel).real * np.where((u == 0.0) | (2 * np.arange(last + 1) == nodes), 1.0, 2.0)
-        return float(terms.sum()) / nodes
+                kernel = kernel * np.where(np.isfinite(ratio), ratio, self.count)
+            logs += (self.count - 1) * np.log(second)
+        top = float(logs[0].real)
+        terms = (np.exp(logs - top) * kernel).real * np.where((u == 0.0) | (2 * np.arange(last + 1) == nodes), 1.0, 2.0)
+        value = float(terms.sum()) / nodes
+        return top + log(value) if value > 0.0 else -inf
 
 
 def _moments(groups: Sequence[FloatSteps], tilt: float) -> tuple[float, float, float]:
@@ -287,3 +321,40 @@ class StepSum:
     def _factors(self, powers: Mapping[int, acb], first: Any, second: Any) -> list[acb]:
         victim = first * self.on_x0.factor(powers) + second * self.on_x1.factor(powers)
         return [victim, *(s.factor(powers) for s in self.others)]
+
+
+_LARGEST_STEP, _CHANCE_BITS = 8, 512
+"""The largest step up or down where messages are lost, and bits of the chances of steps."""
+
+
+def steps_of(
+    rows: Sequence[tuple[Number, Number, Number]], counts: tuple[int, int], *, only_two: bool, may_be_lost: bool
+) -> tuple[StepSum, int, int] | None:
+    """Return the sum of the steps of messages with chances under x0, x1 and x*, and the steps up and down.
+
+    ``counts`` are how many messages the victim has, and the others. Up are messages that are likelier under x0, down
+    those that are likelier under x1, unless ``only_two`` kinds are told apart; None where balls tell no message from
+    another. Where messages ``may_be_lost`` (rows that the victim never sends) steps are in proportion to what messages
+    tell.
+    """
+    with at_precision(_CHANCE_BITS):
+        chances = [[x() for x in row] for row in rows]
+        kinds = [1 if a > b else -1 if a < b and not only_two else 0 for a, b, _ in chances]
+        if len(set(kinds)) < 2:
+            return None
+
+        def chance_of(kind: int, i: int) -> arb:
+            return total([row[i] for row, k in zip(chances, kinds, strict=True) if k == kind])
+
+        up, down = 1, -1 if 0 in kinds else 0
+        if may_be_lost and len(set(kinds)) == 3:
+            # A lost message changes nothing if steps of the others are 0 in the mean.
+            told = ([chance_of(k, i) for i in range(3)] for k in (1, -1))
+            high, low = (abs(float((a - b) / c)) if c > 0 else inf for a, b, c in told)
+            share = Fraction(min(max(high / low, 1 / _LARGEST_STEP), _LARGEST_STEP)).limit_denominator(_LARGEST_STEP)
+            up, down = share.numerator, -share.denominator
+        values = {up: 1, down: -1}
+        laws = [
+            Steps({s: chance_of(k, i) for s, k in values.items() if s}, c) for i, c in enumerate((counts[0], *counts))
+        ]
+        return StepSum(laws[0], laws[1], tuple(x for x in laws[2:] if x.count)), up, down
