@@ -44,8 +44,8 @@ KERNEL_GAP = 1e-10
 """The least relative gap that the kernels aim at: the number of frequencies grows with its inverse square root."""
 ENUMERATE_AT_ONCE, ENUMERATE_AT_MOST, ENUMERATE_FOR_DIGITS = 1_500, 300_000, 3_000_000
 """Outcomes that are enumerated before anything else is tried, where nothing else meets the gap, and for digits."""
-_STEPS_FOR_DIGITS = 3_000_000
-"""Steps of binomial tails for digits."""
+_STEPS_FOR_DIGITS, _STEPS_PER_FREQUENCY = 3_000_000, 12
+"""Steps of binomial tails for digits, and how many of them take the time of one frequency in balls."""
 _FAST_FREQUENCIES, _FEW_VALUES, _MOST_IF_SLOW = 400, 128, 4_000
 """Frequencies of a kernel that is tried first; up to so many values of G a frequency is cheap, of more so many may be
 asked for at the usual gap."""
@@ -185,6 +185,12 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
             return kernel
     tails = plan_tails(tilted, n, log(settings.gap) + log(gaussian_estimate(tilted)))
     work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
+    more = min(most, work // _STEPS_PER_FREQUENCY)
+    if settings.gap >= gap and more > _FAST_FREQUENCIES:
+        kernel = sharp_sum(g, n, gap, more, tilted.theta)
+        _charge(limits, g, kernel, more)
+        if kernel is not None:
+            return kernel
     if tails is not None and work <= settings.most_steps:
         limits.charge(STEP.of(work))
         return tails
