@@ -18,7 +18,7 @@ import symamp as sa
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError
 from symamp.laws.law import BallGparv, Level, nearest_doubles
 from symamp.literature.forms.normal import gaussian_delta
-from symamp.questions.profile import Profile
+from symamp.questions.profile import OneRound
 from symamp.settings.users_who_differ import budget_gparv, victims
 from symamp.sums.divergence import Settings, enclose_level
 from symamp.sums.groups import Group, enclose_groups
@@ -680,8 +680,8 @@ def test_a_flat_delta_is_asked_at_the_end_of_the_range(monkeypatch):
     crowd = sa.heterogeneous(
         [(3, sa.RandomizedResponse(k=2)), (20, sa.RandomizedResponse(k=2, eps0=1))], shuffled="messages"
     )
-    asked, answer = [], Profile.answer
-    monkeypatch.setattr(Profile, "answer", lambda self, *given: asked.append(given) or answer(self, *given))
+    asked, answer = [], OneRound.answer
+    monkeypatch.setattr(OneRound, "answer", lambda self, *given: asked.append(given) or answer(self, *given))
     found = sa.largest_eps0(crowd, eps="1/2", delta="1/10")
     assert (found.lower, found.upper) == (300.0, math.inf)
     assert len(asked) < 40
