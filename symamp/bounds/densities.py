@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import log
+from math import inf, log
 from typing import ClassVar
 
+import numpy as np
 import sympy as sp
 from flint import arb
 
@@ -23,11 +24,12 @@ from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import log_above
 from symamp.errors import PrecisionError
 from symamp.laws.density import SmoothLaw, finite_sandwich
-from symamp.laws.law import Law, Level, quick_gparv
+from symamp.laws.law import Law, Level, ball_gparv, quick_gparv
 from symamp.numbers.rationals import rational_below, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.densities import ROUNDED, Densities, dominating_table
+from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
 from symamp.sums.inversion import LARGEST_EPS, approximate_log_law, estimate_root
 
@@ -39,6 +41,8 @@ _GAP = 1e-4
 _CELLS, _DIGITS, _BITS = 96, 128, 256
 """Cells of the finite law above a density: more are closer and slower; binary places of its numbers, which decide the
 size of a certificate, and the precision at which they are found."""
+_RARE_RATIO = 1e6
+"""Rare ratios beyond it are far too large for kernels."""
 _LARGEST_RATIO = 300
 """Rare larger ratios make an evaluation of the finite law take minutes."""
 _MOST_INPUTS = 4
@@ -82,7 +86,17 @@ class SmoothPairBound(PairBoundDefaults):
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
-        return estimate_log_divergence(self._law(level, n), level, n, settings.at_least(self.gap_floor))
+        law = self._law(level, n)
+        g = quick_gparv(law, level)
+        if n > 1 and self._has_rare_ratios and g.is_positive and (value := estimated_log_sum(g, n)) > -inf:
+            singular = log(g.singular) if g.singular > 0.0 else -inf
+            return float(np.logaddexp(min(value - log(n), g.log_gain), singular))
+        return estimate_log_divergence(law, level, n, settings.at_least(self.gap_floor))
+
+    @property
+    def _has_rare_ratios(self) -> bool:
+        """Whether ratios of rare messages are so large that only sums on a lattice tell what they do."""
+        return isinstance(self.noise, AdditiveNoise) and self.noise.largest_kept_ratio() > _RARE_RATIO
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
@@ -109,7 +123,16 @@ class SmoothPairBound(PairBoundDefaults):
         Proof: docs/proofs/smooth_laws.md.
         """
         settings = settings.at_least(self.gap_floor)
-        low, high = (enclose_divergence(law, level, n, settings) for law in self.laws(level, n))
+        laws = self.laws(level, n)
+        if n > 1 and self._has_rare_ratios:
+            with at_precision(_BITS):
+                below, above = (ball_gparv(law, level) for law in laws)
+                g = quick_gparv(laws[1], level)
+                sums = convolved_sum(below, above, g, n, settings.gap) if g.is_positive else None
+                if sums is not None:
+                    ends = below.singular + arb(sums[0]) / n, above.singular + arb(sums[1]) / n
+                    return Enclosure(*ends, "finite sandwich, convolution", _BITS)
+        low, high = (enclose_divergence(law, level, n, settings) for law in laws)
         return Enclosure(low.lower, high.upper, f"finite sandwich, {high.evaluator}", high.precision, high.plan)
 
     @property
