@@ -300,8 +300,12 @@ class _Lattice:
         return Law(tuple(atoms), () if alone is None else (alone,), self.complete)
 
     def above(self) -> Law:
+        with at_precision(128):
+            around = {leaf: [self._around(a) for a in laws[1].atoms] for leaf, laws in self.laws.items()}
+
         def corners(leaf: Decomposition) -> list[tuple[int, int, arb]]:
-            return [corner for a in self.laws[leaf][1].atoms for corner in self._corners(a)]
+            atoms = zip(self.laws[leaf][1].atoms, around[leaf], strict=True)
+            return [corner for atom, points in atoms for corner in self._corners(atom, *points)]
 
         with at_precision(128):
             places = {leaf: [(x, y) for x, y, _ in corners(leaf)] for leaf in self.laws}
@@ -314,27 +318,39 @@ class _Lattice:
         alone, zero = self._alone(1), number(sp.Integer(0))
         return Law(tuple(atoms), () if alone is None else ((alone[0], zero), (zero, alone[1])), self.complete)
 
-    def _corners(self, atom: Atom) -> list[tuple[int, int, arb]]:
-        """Return lattice points around an atom with masses: both ratios go up together, so that G spreads least."""
-        (low0, up0), (low1, up1) = (self._up(ratio()) for ratio in (atom.ratio0, atom.ratio1))
-        first_alone = up0 > up1
+    def _around(self, atom: Atom) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return for each ratio the lattice points around it; one point where it is 1 exactly."""
+
+        def around(ratio: arb) -> tuple[int, int]:
+            if ratio == 1:
+                return 0, 0
+            if ratio.contains(1):  # as that of noise at the middle
+                return -1, 1
+            low = floor(float(ratio.log()) / self.step)
+            return low, low + 1
+
+        return around(atom.ratio0()), around(atom.ratio1())
+
+    def _corners(self, atom: Atom, points0: tuple[int, int], points1: tuple[int, int]) -> list[tuple[int, int, arb]]:
+        """Return the points around an atom with masses: both ratios go up together, so that G spreads least."""
+
+        def up(ratio: arb, low: int, high: int) -> arb:
+            """Return the share of the upper point."""
+            least, most = (arb(self.step) * low).exp(), (arb(self.step) * high).exp()
+            return arb(0) if low == high else (ratio - least) / (most - least)
+
+        (low0, high0), (low1, high1) = points0, points1
+        up0, up1 = up(atom.ratio0(), low0, high0), up(atom.ratio1(), low1, high1)
+        middle = (high0, low1) if up0 > up1 else (low0, high1)
         shares = [
             (low0, low1, 1 - up0.max(up1)),
-            (low0 + first_alone, low1 + (not first_alone), arb(0) if atom.equal_ratios else abs(up0 - up1)),
-            (low0 + 1, low1 + 1, up0.min(up1)),
+            (*middle, arb(0) if atom.equal_ratios else abs(up0 - up1)),
+            (high0, high1, up0.min(up1)),
         ]
         found = [(x, y, atom.mass() * share) for x, y, share in shares if not share.is_zero()]
         if not all(share > 0 or share.is_zero() for *_, share in shares):
             raise ArgumentError("mechanism", Problem("a ratio lies on the lattice of merged components"), "change eps0")
         return found
-
-    def _up(self, ratio: arb) -> tuple[int, arb]:
-        """Return the lattice point below a ratio, and the share of the one above."""
-        if ratio.contains(1):  # that of noise at the middle, which is 1 by symmetry
-            return 0, arb(0)
-        low = floor(float(ratio.log()) / self.step)
-        least, most = (arb(self.step) * low).exp(), (arb(self.step) * (low + 1)).exp()
-        return low, (ratio - least) / (most - least)
 
     def _expanded(
         self, places: Places, values: Callable[[Decomposition], list[list[arb]]]
