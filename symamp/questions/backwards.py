@@ -107,7 +107,7 @@ def _nearest(
     outward, log_delta = (1 if above is not numbers.rising else -1), goal.target.log_delta
     best: Proof | None = None
     proved = failed = last = None
-    accuracy = numbers.accuracy
+    accuracy, is_flat = numbers.accuracy, False
     x, step, seen = start, _FIRST_STEP, set[float]()
     for tries in range(_MOST):
         answer, at = ask(x, above, accuracy), numbers.place(x)
@@ -120,7 +120,7 @@ def _nearest(
         inside = bent(value, log_delta) * (-1.0 if above else 1.0)
         if is_told := _LEAST_LOG_VALUE < value < _LEAST_HEIGHT * log_delta:
             found = outward * (inside - last[1]) / (at - last[0]) if last is not None else slope
-            slope, last = found if _FLAT < found < _STEEP else slope, (at, inside)
+            slope, last, is_flat = found if _FLAT < found < _STEEP else slope, (at, inside), abs(found) <= _FLAT
         root = at - outward * inside / slope
         if above and len(seen) == 1 and is_told and start != numbers.start:  # the other end is at this place
             accuracy = max(accuracy, numbers.share * abs(root - at))
@@ -132,7 +132,7 @@ def _nearest(
                 break
             if tries > _SECANTS or not min(proved, failed) < aim < max(proved, failed):
                 aim = (proved + failed) / 2.0
-        elif tries > _SECANTS:  # delta is flat, or never crosses: the end of the range tells
+        elif tries > _SECANTS or is_flat:  # delta may never cross: the end of the range tells
             aim = numbers.place(numbers.most if (proved is None) is (outward > 0) else numbers.least)
         step *= 2.0
         x = numbers.admitted(aim, outward)
