@@ -21,6 +21,7 @@ _LARGEST_ROOT = 256  # m of a radical that shares a generator with others
 _LARGEST_SHIFT = 64  # binomial(n + a, k + b) is reduced to binomial(n, k) for |a|, |b| up to it
 _MOST_EXPANDED_TERMS = 200_000  # of a power of a sum
 _LARGEST_DEGREE = 20_000  # of a polynomial in one generator
+_MOST_ROOT_WORK = 400_000  # for roots in a denominator, in units of about four microseconds
 
 # ------------------------------- Generators: the powers base**(unit*core) in which an expression is a rational function
 
@@ -479,7 +480,7 @@ class Ring:
         return cancel(den**-n, num**-n)
 
 
-# ----------------------------------------------- Radicals in a quotient of polynomials: apply generator**m = base
+# ----------------- Radicals in a quotient of polynomials: apply generator**m = base and clear them from the denominator
 
 
 def _reduce(polynomial: Polynomial, i: int, m: int, base: Fraction, ring: Ring) -> Fraction:
@@ -493,23 +494,67 @@ def _reduce(polynomial: Polynomial, i: int, m: int, base: Fraction, ring: Ring) 
     return total, b**top
 
 
-def reduced(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> Fraction:
-    """Return num/den with all relations applied; ExpressionError where the denominator turns out to be zero."""
-    radicals = [(i, g) for i, g in enumerate(ring.generators) if g.root]
+def _conjugate(den: Polynomial, i: int, m: int, base: Fraction, ring: Ring) -> Polynomial:
+    """A polynomial whose product with ``den`` is free of generator i; 0 if ``den`` has no inverse."""
+    a, b = base
+    zero = ring.ctx.constant(0)
+    rows = [[zero] * m + [ring.one if power == 0 else zero] for power in range(m)]
+    for e, part in coefficients(den, i).items():
+        for shift in range(m):  # column: coefficients of den * g**shift, times b to stay a polynomial
+            rows[(e + shift) % m][shift] = part * (a if e + shift >= m else b)
+    # Fraction-free elimination above and below the diagonal (Bareiss): every division is exact.
+    last = ring.one
+    for k in range(m):
+        pivot = next((r for r in range(k, m) if rows[r][k] != 0), None)
+        if pivot is None:
+            return zero
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for r in range(m):
+            if r != k:
+                rows[r] = [(rows[k][k] * x - rows[r][k] * y) / last for x, y in zip(rows[r], rows[k], strict=True)]
+        last = rows[k][k]
+    return sum((rows[r][m] * ring.variables[i] ** r for r in range(m)), zero)
+
+
+def _check_work(den: Polynomial, radicals: list[tuple[int, Generator]], ring: Ring, expr: sp.Expr) -> None:
+    """Refuse to clear a denominator where that takes seconds: its norm has the degree of all its roots together."""
+    used = {i: g for i, g in radicals if den.degrees()[i] > 0}
+    parts = [den, *(side for g in used.values() for side in ring.read(g.base))]
+    terms = {tuple(0 if i in used else e for i, e in enumerate(exps)) for part in parts for exps in part.to_dict()}
+    degree, unknowns = math.prod(g.root for g in used.values()), len(terms) - 1
+    most = max((g.root for g in used.values()), default=0)
+    if most**3 + degree**2 * math.comb(degree + unknowns, unknowns) > _MOST_ROOT_WORK:
+        raise ExpressionError("roots", expr, "few and small roots in denominators, such as square roots")
+
+
+def rationalise(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> Fraction:
+    """Return num/den reduced by all relations, with a denominator free of radicals.
+
+    Raises ExpressionError where the denominator turns out to be zero.
+    """
+    radicals: list[tuple[int, Generator]] = [(i, g) for i, g in enumerate(ring.generators) if g.root]
+    if radicals:
+        _check_work(den, radicals, ring, expr)
     # A base may contain other radicals, so the larger expressions go first.
     for i, g in sorted(radicals, key=lambda item: -sp.count_ops(item[1].base)):
-        (num, below), (den, above) = (_reduce(p, i, g.root, ring.read(g.base), ring) for p in (num, den))
+        m, base = g.root, ring.read(g.base)
+        (num, below), (den, above) = _reduce(num, i, m, base, ring), _reduce(den, i, m, base, ring)
+        num, den = num * above, den * below
+        if den.degrees()[i] > 0:
+            other = _conjugate(den, i, m, base, ring)
+            (num, below), (den, above) = (_reduce(p * other, i, m, base, ring) for p in (num, den))
+            num, den = num * above, den * below
         if den == 0:
             raise ExpressionError("expression", expr, "an expression without division by zero")
-        num, den = cancel(num * above, den * below)
+        num, den = cancel(num, den)
     return num, den
 
 
 # -------------- The normal form: an expression as a reduced quotient of polynomials in its generators, exact, no floats
 
-# Polynomials are those of python-flint over the integers. Radicals obey generator**m = base, above and below: what is 0
-# has the numerator 0 for roots of primes (Besicovitch 1940: these have no further relations), and without roots below
-# the quotient is unique. Exponentials with exponents independent over the rationals are algebraically independent
+# Polynomials are those of python-flint over the integers. Radicals obey generator**m = base; they are reduced, and
+# removed from the denominator, so that the quotient is unique for roots of primes (Besicovitch 1940: these have no
+# further relations). Exponentials with exponents independent over the rationals are algebraically independent
 # functions (Ax 1971), so for expressions with symbols equal functions have equal forms.
 
 
@@ -518,7 +563,7 @@ def quotient(expr: sp.Expr) -> Quotient:
     """Return the reduced quotient of ``expr``. Raises ExpressionError for unsupported parts or a division by zero."""
     ring = Ring([expr])
     num, den = ring.read(expr)
-    num, den = reduced(ring, num, den, expr)
+    num, den = rationalise(ring, num, den, expr)
     return shrink(ring.generators, num, den)
 
 
@@ -529,9 +574,6 @@ def _normal(expr: sp.Expr) -> sp.Expr:
 
 def normal(expr: sp.Expr) -> sp.Expr:
     """Return the canonical form of ``expr``: a reduced quotient, factored; equal functions give equal expressions.
-
-    But for roots in denominators, which stay there: of 1/(1 + sqrt(2)) - (sqrt(2) - 1) the form is 0, of its two terms
-    it is not the same.
 
     Raises ExpressionError for functions outside the documented ones, floats, and division by zero.
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cmp_to_key, lru_cache, partial
 from itertools import product
+from math import prod
 from typing import Any
 
 import flint
@@ -626,7 +627,25 @@ def _outcome(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
     if not expr.free_symbols:
         found = constant_sign(expr)
         return Outcome(found, found != 0)
-    return proved_sign(normal(expr), parameters)
+    whole = proved_sign(normal(expr), parameters)
+    return whole if whole.sign is not None else _of_parts(expr, parameters) or whole
+
+
+def _of_parts(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome | None:
+    """Return the sign that the signs of terms or factors give: roots in a denominator hide it in the normal form."""
+    if expr.is_Pow and expr.exp.is_Rational:
+        base = _outcome(expr.base, parameters)
+        is_known = base.sign == 1 and (base.strict or expr.exp > 0)
+        return Outcome(1, base.strict) if is_known else None
+    if not (expr.is_Add or expr.is_Mul):
+        return None
+    found = [_outcome(part, parameters) for part in expr.args]
+    signs = [part.sign for part in found if part.sign is not None]
+    if len(signs) < len(found):
+        return None
+    if expr.is_Mul:
+        return Outcome(prod(signs), all(part.strict for part in found))
+    return Outcome(signs[0], any(part.strict for part in found)) if len(set(signs)) == 1 else None
 
 
 def compare(a: sp.Expr, b: sp.Expr, parameters: Sequence[Parameter] = ()) -> int:
