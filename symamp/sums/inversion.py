@@ -128,7 +128,8 @@ def estimate_root(
     def missed(log_value: Callable[[float], float]) -> Callable[[float], float]:
         return cache(lambda eps: (max(log_value(eps), _LOG_ZERO) if eps < top else _LOG_ZERO) - log_delta)
 
-    value, rough, tolerance = missed(log_value), missed(log_rough), _SHARE_OF_GAP * settings.gap
+    value, rough = missed(log_value), missed(log_rough)
+    tolerance = _SHARE_OF_GAP * settings.gap * min(1.0, -log_delta)  # close to delta = 1 all logarithms are small
     # A normal shape is assumed for the rough value: where there is none it may be far too low.
     if rough(0.0) < 1.0 and value(0.0) <= 0.0:
         return 0.0

@@ -42,7 +42,8 @@ SHOWN = {
     ),
     "training": (
         sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10, neighbours="add_remove"),
-        "composition curve delta directions epochs epsilon neighbours renyi rounds text to_dp_accounting tradeoff",
+        """composition curve delta directions epochs epsilon neighbours renyi risk rounds text to_callable to_dict
+        to_dp_accounting to_opendp tradeoff""",
     ),
     "answer": (sa.epsilon(FAMILY, n=1000, delta="1e-6"), OF_ANSWERS),
 }  # fmt: skip
