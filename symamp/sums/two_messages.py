@@ -84,7 +84,7 @@ class TwoMessages:
         if plan is None or not mean.is_finite():
             return arb(0), gain
         # The best threshold is one more than a mode of a sum of Bernoulli variables, within 1 of its mean.
-        ends = (int(x.floor().unique_fmpz()) + 1 for x in (mean.lower(), mean.upper() + 1))
+        ends = (int(x.floor().unique_fmpz()) + 1 for x in (mean.lower(), (mean + 1).upper()))
         first, last = (min(max(k, 1), sum(counts) + 1) for k in ends)
         if last - first > _MOST_THRESHOLDS:
             return arb(0), gain
