@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from flint import acb, arb
 
-from symamp.laws.law import Level, Number, total
+from symamp.laws.law import Floats, Level, Number, total
 from symamp.numbers.doubles import root_between
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import power
@@ -128,13 +128,12 @@ class FloatVictim:
             return self._climbed(others, tilt, room)
         mean, square, _ = _moments(others, tilt)
         middle = ceil(mean - 0.5)
-        around: Sequence[int] = range(-_AROUND, _AROUND + 1)
+        thresholds: Sequence[int] = range(middle - _AROUND, middle + _AROUND + 1)
         if set(self.gains) == {0, 1}:  # one more than the mode of a sum of Bernoulli variables
-            middle, around = floor(mean) + 1, (0, 1)
+            thresholds = floor(mean) + 1, floor(mean) + 2
         elif square >= _LARGEST_SQUARE:
-            around = (0,)
-        found = [self._planned(others, tilt, middle + i, room) for i in around]
-        return max((p for p in found if p is not None), key=lambda p: p.log_value, default=None)
+            thresholds = (middle,)
+        return self._planned(others, tilt, thresholds, square, room)
 
     def _climbed(self, others: Sequence[FloatSteps], least: float, room: float) -> StepPlan | None:
         """Return a plan for several messages of the victim: the best threshold is found step by step."""
@@ -148,8 +147,10 @@ class FloatVictim:
 
             # Below the least tilt the second chance times e^eps is larger than the first, and rounding is that of it.
             if short(least) >= 0.0 or short(most) <= 0.0:
-                return self._planned(others, least if short(least) >= 0.0 else most, k, room)
-            return self._planned(others, root_between(short, least, most, rtol=1e-3), k, room)
+                tilt = least if short(least) >= 0.0 else most
+            else:
+                tilt = root_between(short, least, most, rtol=1e-3)
+            return self._planned(others, tilt, (k,), _moments([*others, (self.first, self.count - 1)], tilt)[1], room)
 
         mean, square, _ = _moments(every, least)
         stride, last = max(int(square**0.5), 1), top * sum(c for _, c in every)
@@ -164,8 +165,11 @@ class FloatVictim:
                 stride //= 2
         return best
 
-    def _planned(self, others: Sequence[FloatSteps], tilt: float, k: int, room: float) -> StepPlan | None:
-        deviation = max(sum(_moments(x, tilt)[1] for x in (others, [(self.first, self.count - 1)])), 1.0) ** 0.5
+    def _planned(
+        self, others: Sequence[FloatSteps], tilt: float, thresholds: Sequence[int], square: float, room: float
+    ) -> StepPlan | None:
+        """Return a plan for the best of neighbouring thresholds; ``square`` is the variance at the tilt."""
+        k, deviation = thresholds[len(thresholds) // 2], max(square, 1.0) ** 0.5
         theta = max(tilt, min(1.0, 1.0 / deviation))
         kappa = _moments(others, theta)[2]
         scale, here, beyond = (
@@ -184,14 +188,18 @@ class FloatVictim:
         last = min(nodes // 2, _MOST_NODES)
         if kappa > size:
             last = min(last, ceil(float(np.arccos(1.0 - 2.0 * size / kappa)) * nodes / (2.0 * pi)) + 1)
-        value = self._value(others, theta, k, nodes, last)
+        values = self._values(others, theta, thresholds, nodes, last) - theta * (np.array(thresholds) - k)
+        best = int(values.argmax())
         users = self.count + sum(c for _, c in others)
         bits = _BITS + 4 * users.bit_length() + max(int(-log2(gain)), 0) + int((peak - here) / log(2.0))
-        return StepPlan(k, theta, nodes, last, bits, scale + value)
+        return StepPlan(thresholds[best], theta, nodes, last, bits, scale + float(values[best]))
 
-    def _value(self, others: Sequence[FloatSteps], theta: float, k: int, nodes: int, last: int) -> float:
+    def _values(
+        self, others: Sequence[FloatSteps], theta: float, thresholds: Sequence[int], nodes: int, last: int
+    ) -> Floats:
+        """Return the logarithms of the tilted sums at thresholds; -inf where one is not positive."""
         u = 2.0 * pi / nodes * np.arange(last + 1)
-        logs = -1j * u * k
+        logs = np.zeros(last + 1, dtype=np.complex128)
         for law, count in others:
             weights = {s: x * exp(s * theta) for s, x in law.items()}
             whole = sum(weights.values())
@@ -211,9 +219,10 @@ class FloatVictim:
                 kernel = kernel * np.where(np.isfinite(ratio), ratio, self.count)
             logs += (self.count - 1) * np.log(second)
         top = float(logs[0].real)
-        terms = (np.exp(logs - top) * kernel).real * np.where((u == 0.0) | (2 * np.arange(last + 1) == nodes), 1.0, 2.0)
-        value = float(terms.sum()) / nodes
-        return top + log(value) if value > 0.0 else -inf
+        shares = np.where((u == 0.0) | (2 * np.arange(last + 1) == nodes), 1.0, 2.0) / nodes
+        sums = (np.exp(logs - top - 1j * np.outer(thresholds, u)) * kernel).real @ shares
+        found: Floats = top + np.log(sums, where=sums > 0.0, out=np.full(len(sums), -inf))
+        return found
 
 
 def _moments(groups: Sequence[FloatSteps], tilt: float) -> tuple[float, float, float]:

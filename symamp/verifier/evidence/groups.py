@@ -331,13 +331,9 @@ def reached(
     wide, missed = grown(twice), arb(0)
     if 2 * last + 1 < nodes:  # nodes that are left out
         spread = check.total(c * _spread(law, once) for law, c in laws)
-        fall, near = 1 - (2 * arb.pi() * (last + 1) / nodes).cos(), 1 - (-theta).exp()
-        (a, first), (b, second) = victim
-        top, apart = reduce(arb.max, (t + moved(law, once) for t, law in victim)), abs(a - b) / near
-        for s in kinds:
-            apart += abs(first.get(s, arb(0)) - second.get(s, arb(0))) * abs(s) * once[s].max(arb(1))
-        size = own * top ** (own - 1) * apart + abs(e - 1) * top**own / near
-        missed = grown(once) * size * (-spread * fall / 2).exp()
+        fall = 1 - (2 * arb.pi() * (last + 1) / nodes).cos()
+        either = sum((w * (t + moved(law, once)) ** own for w, (t, law) in zip((1, e), victim, strict=True)), arb(0))
+        missed = grown(once) * either / (1 - (-theta).exp()) * (-spread * fall / 2).exp()
     found, around = list[tuple[arb, arb]](), 1 / (theta * nodes).expm1()
     for k, result in zip(thresholds, results, strict=True):
         less, more = (
