@@ -261,7 +261,8 @@ def least_n(
     else:
         one = Question.of(mechanism, whole(1), method, participation=participation).subject
         subject = lambda _: one  # noqa: E731
-    numbers = Range(1.0, largest, False, min(_FIRST_USERS, largest), grain=1.0)
+    begin = max(_FIRST_USERS // whole(1), 1.0)
+    numbers = Range(1.0, largest, False, min(begin, largest), grain=1.0)
     asked, named = (*goal.shown, *fixed.shown), _named(mechanism, taking)
     reason = _FEWER_USERS if fixed.per_user is None else _FEWER_DRAWN
     private, violated = fixed.proofs(goal, numbers, subject, round)

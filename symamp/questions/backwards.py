@@ -15,11 +15,12 @@ from symamp.sums.divergence import Settings
 # What is tuned: answers against how near they are to each other. Rules of thumb.
 _LEAST_HEIGHT, _LEAST_LOG_VALUE = 1e-3, -1e5
 """What keeps numbers finite: the least share of log delta that a value has, and the least logarithm of a value."""
-_MOST, _SECANTS, _FIRST_STEP, _FLAT, _STEEP = 60, 12, 1.0, 0.1, 10.0
-"""Answers for one side, and after how many a bracket is halved; the first step where nothing says how far to go; and
-slopes that say nothing."""
-_NEAR, _SAME = 3.0, 1e-12
-"""How far beyond the root a proof may be, in units of the accuracy; and places near to an end, relatively, are it."""
+_MOST, _SECANTS, _FIRST_STEP, _CONSTANT, _FLAT, _STEEP = 60, 12, 1.0, 1e-6, 5e-3, 10.0
+"""Answers for one side, and after how many a bracket is halved; the first step where nothing says how far to go; a
+slope of what is constant, and slopes that say nothing."""
+_NEAR, _SAME, _COARSEST = 3.0, 1e-12, 2e-3
+"""How far beyond the root a proof may be, in units of the accuracy; places near to an end, relatively, are it; and the
+largest accuracy where the other end is far."""
 _GUESSES, _CLOSE = 8, 0.05
 """Estimates by which a place to begin is found, and how near it is sought."""
 
@@ -116,14 +117,16 @@ def _nearest(
             best, proved = Proof(answer, x), at
         else:
             failed = at
+        if not above and tries and answer.least.mantissa == 0 and not answer.most.at_most(goal.target.given):
+            break  # no lower ends are known of such a question
         value = log_miss(answer.most if above else answer.least, log_delta) + log_delta
         inside = bent(value, log_delta) * (-1.0 if above else 1.0)
         if is_told := _LEAST_LOG_VALUE < value < _LEAST_HEIGHT * log_delta:
             found = outward * (inside - last[1]) / (at - last[0]) if last is not None else slope
-            slope, last, is_flat = found if _FLAT < found < _STEEP else slope, (at, inside), abs(found) <= _FLAT
+            slope, last, is_flat = found if _FLAT < found < _STEEP else slope, (at, inside), abs(found) < _CONSTANT
         root = at - outward * inside / slope
         if above and len(seen) == 1 and is_told and start != numbers.start:  # the other end is at this place
-            accuracy = max(accuracy, numbers.share * abs(root - at))
+            accuracy = max(accuracy, min(numbers.share * abs(root - at), _COARSEST))
         if proved == at and is_told and inside <= _NEAR * accuracy * slope:
             break
         aim = root + outward * accuracy if is_told else at + (-outward if proved == at else outward) * step
