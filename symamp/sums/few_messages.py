@@ -52,7 +52,7 @@ raised to."""
 _OUTWARD = 1e-13
 """By so much values are moved outward, relatively: more than the differences of their inverses are rounded by."""
 _MOST_COUNT = 5000
-"""Counts of rare values; with more the evaluation is left to other bounds."""
+"""Counts of all rare values; with more the evaluation is left to other bounds."""
 _FIRST = 8.0
 """By so much the bound at the worst composition may be below Chernoff's, in its logarithm, before it is known."""
 _LEAST = -600.0
@@ -234,7 +234,7 @@ def squashed(
     Both move p up and m down, p low down, and weights grow with the tilt: sums of what grows with p high and falls
     with m and p low do not fall, but for a weight of at most ``lost``, which is the third number.
     """
-    heavy = weights > lost / len(weights)
+    heavy = weights > lost / max(len(weights), 1)
     left = float(weights[~heavy].sum()) * (1.0 + _SLACK)
     sums, weights = sums[:, heavy], weights[heavy]
     counts = None if counts is None else counts[heavy]
@@ -293,8 +293,10 @@ def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -
         counts = (counts[:, None] + j).ravel()
         logs = sums_above(logs[:, None], steps).ravel()
         sums = (sums[:, :, None] + parts[:, k, None, None] * j).reshape(3, -1)
-        fits = counts <= min(n, _MOST_COUNT)
+        fits = counts <= n
         counts, sums, logs = counts[fits], sums[:, fits], logs[fits]
+        if counts.max(initial=0) > _MOST_COUNT:
+            raise TooManyPointsError
         with at_precision(_BITS):
             rest = total([shares[later] for later in (*rare[i + 1 :], common)])
         others = sums_above(choices[counts], _multiples(rest, n, counts))
@@ -354,7 +356,7 @@ def both(one: Points, other: Points, tilt: float, grid: float, lost: float) -> P
     if len(one.weights) * len(other.weights) > _MOST_POINTS:
         raise TooManyPointsError
     every = np.outer(one.weights, other.weights)
-    heavy = every > 0.5 * lost / every.size
+    heavy = every > 0.5 * lost / max(every.size, 1)
     weights, missed = every[heavy], float(every[~heavy].sum()) * (1.0 + _SLACK)
     i, j = np.nonzero(heavy)
     sums, weights, left, _ = squashed(one.sums[:, i] + other.sums[:, j], weights, tilt, grid, 0.5 * lost)

@@ -19,6 +19,7 @@ from symamp.sums.few_messages import (
     Compositions,
     Intervals,
     Kind,
+    TooManyPointsError,
     are_comonotone,
     exps_above,
     halves,
@@ -211,6 +212,20 @@ def test_weights_are_no_less_than_binomial_probabilities(n, rare):
             found = arb(weight) * (arb(points.log_unit) - arb(tilt) * (arb(3) * k - arb(n - k) / 2)).exp()
             assert abs(m - (n - k) / 2) < 1e-3
             assert exact <= found <= exact * (1 + arb("1e-6"))
+
+
+@pytest.mark.parametrize("share", ["0.02", "0.025", "0.04"])
+def test_no_counts_are_left_out_unseen(share):
+    """Many users have either of two rare values: all of them are counted, or the evaluation is refused."""
+    with at_precision(192):
+        m = arb(share)
+        users = Intervals.of([[(arb(1), m), (arb(-1), m), (arb("-0.1"), 1 - 2 * m)]])
+    try:
+        points = points_of(users, 10**5, 1e-4, 50.0, 1e-6)
+    except TooManyPointsError:
+        assert share != "0.02"
+    else:
+        assert float(points.weights.sum()) + points.lost >= 1.0 - 1e-12
 
 
 def test_exponentials_and_sums_are_raised():
