@@ -160,10 +160,19 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSyst
     def expected(j: int, left: int, partial: Any) -> Any:
         if left == 0:  # of all further values there is none
             return numbers.maximum(partial, zero)
-        value = law[j][0]
+        value, mass = law[j]
         if j == len(law) - 1:
             return weight(j, left, left) * numbers.maximum(partial + left * value, zero)
         result = zero
+        if j == len(law) - 2 and mass > 0:
+            last, ratio = law[-1][0], law[-1][1] / mass
+            here, chance = partial + left * value, weight(j, left, left)
+            for c in range(left, -1, -1):
+                if here <= 0 and value >= last:
+                    break
+                result += chance * numbers.maximum(here, zero)
+                here, chance = here - (value - last), chance * ratio * c / (left - c + 1)
+            return result
         for c in range(left, -1, -1):
             here = partial + c * value
             if here + (left - c) * largest[j + 1] <= 0:
