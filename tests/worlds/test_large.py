@@ -1,6 +1,8 @@
 """The comparison of two versions: questions are the same for the same seed, and what differs is found."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +30,11 @@ def test_a_question_is_asked_again_by_its_number() -> None:
 def test_what_differs_is_said(new: dict[str, object], found: str) -> None:
     said = list(large.differences({"lower": "1", "upper": "1.2", "seconds": 1.0}, new))
     assert any(found in line for line in said)
+
+
+@pytest.mark.parametrize("family", [*large.FAMILIES, *large.NOISES])
+def test_every_family_is_complete(family: Callable[[str], Any]) -> None:
+    assert not family("1").parameters
 
 
 def test_what_is_the_same_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
