@@ -179,7 +179,7 @@ class Accounted(Exported):
         >>> 0.76 < month.to_dp_accounting().get_epsilon_for_delta(1e-8) < 0.78
         True
         """
-        return loss_distribution(_of_both_orders(self._all), interval, delta)
+        return loss_distribution([_of_both_orders(self._all)], interval, delta)
 
     def to_dp_event(self) -> Any:
         """Return all rounds as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
@@ -206,6 +206,17 @@ class Composition(HasCurve, Accounted):
     Covered: mechanisms, users (at least n) and all inputs may depend on the outputs of earlier rounds; fresh randomness
     in each round; stopping early. Not covered: randomness that is kept for later rounds (memoisation), and budgets
     that are chosen from the transcript.
+
+    A single round is answered as by ``symamp.epsilon``. ``gap`` is the width that the accounting adds; if the bounds of
+    one round differ, so do those of many, and ``gap_limited_by`` says so. By default ``gap`` is
+
+    - 3e-4, and up to 1e-3 for at most a thousand users;
+    - 1e-3 to 5e-3 for noise with a density, about a fiftieth of the bracket of one round;
+    - 1e-2 above and 8e-4 below if the upper end uses a bound that is slow at each point ("all_data_sets", "interval",
+      "two_messages"), as it does where that lowers eps by 2% or more, and for noise without a local budget.
+
+    ``effort`` ("quick", "default", "thorough") limits the number of points of each end. If the limit is reached,
+    ``limited`` is True and "thorough" may be some percent narrower.
 
     >>> import symamp as sa
     >>> rounds = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(1000)
@@ -242,38 +253,18 @@ class Composition(HasCurve, Accounted):
         """The parameter of the Gaussian approximation (not a bound): all rounds together are about mu-GDP."""
         return self.known.mu
 
-    @undisturbed()
-    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
-
-        delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
-        ``gap`` is the width that the accounting adds; if the bounds of one round differ, so do those of many, and
-        ``gap_limited_by`` says so. By default ``gap`` is
-
-        - 3e-4, and up to 1e-3 for at most a thousand users;
-        - 1e-3 to 5e-3 for noise with a density, about a fiftieth of the bracket of one round;
-        - 1e-2 above and 8e-4 below if the upper end uses a bound that is slow at each point ("all_data_sets",
-          "interval", "two_messages"), as it does where that lowers eps by 2% or more, and for noise without a local
-          budget.
-
-        ``effort`` ("quick", "default", "thorough") limits the number of points of each end. If the limit is reached,
-        ``limited`` is True and "thorough" may be some percent narrower.
-
-        Raises ArgumentError for arguments out of range.
-
-        Guarantee
-        ---------
-        All rounds together are (``upper``, delta)-private for adaptive queries, and for every eps < ``lower`` there are
-        queries and data sets for which they are not (eps, delta)-private. Proof: docs/proofs/composition.md.
-        """
+    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
         width, kernel = _widths(gap)
-        query = Query.of_epsilon(delta, kernel, effort=effort)
+        query = Query.of(quantity, given, kernel, effort=effort)
+        return self._epsilon(query, width) if quantity == "epsilon" else self.delta_of(query, width)
+
+    def _epsilon(self, query: Query, width: float | None) -> Answer:
         alone = self._alone(query)
         if alone is not None:
             return alone
         guess = gaussian_epsilon(self.mu, query.log_delta)
-        above = self.known.pairs(True, guess, query.log_delta, width, effort=effort)
-        below = self.known.pairs(False, guess, query.log_delta, width, effort=effort)
+        above = self.known.pairs(True, guess, query.log_delta, width, effort=query.effort)
+        below = self.known.pairs(False, guess, query.log_delta, width, effort=query.effort)
         high, low = certified_bracket(above.pairs, below.pairs, query, guess)
         proved = [_proved(*side) for side in ((above, high), (below, low))]
         if self.known.largest <= high[0]:
@@ -286,23 +277,6 @@ class Composition(HasCurve, Accounted):
         return Answer(
             self._question, query, least, most, own, limited=limited, gaussian=guess, aimed=aimed, proof=proof
         )
-
-    @undisturbed()
-    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the relative width of eps.
-
-        The bracket of delta is wider: if eps changes by the factor 1 + g, delta changes by about 1 + g eps/s, where
-        s^2 is the variance of the loss divided by eps.
-
-        Raises ArgumentError for arguments out of range.
-
-        Guarantee
-        ---------
-        All rounds together are (eps, ``upper``)-private for adaptive queries; there are queries and data sets for
-        which they are not (eps, < ``lower``)-private. Proof: docs/proofs/composition.md.
-        """
-        width, kernel = _widths(gap)
-        return self.delta_of(Query.of_delta(eps, kernel, effort=effort), width)
 
     def delta_of(self, query: Query, width: float | None, sides: tuple[bool, ...] = (False, True)) -> Answer:
         """Return the answer for delta to a query; only the ends of ``sides`` are computed, the other one is trivial.

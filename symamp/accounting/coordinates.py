@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -22,8 +22,8 @@ from symamp.errors import ArgumentError, Problem, SupportMismatchError, Undecide
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
-from symamp.numbers.reading import Count, Real, users
-from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.numbers.reading import Count, users
+from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import HasCurve
@@ -91,7 +91,7 @@ class CoordinateSums(RoundProfile, HasCurve):
 
     The upper end composes the curves of the coordinates in which two inputs may differ. Of unary encodings the lower
     end is the divergence of two data sets itself, by all their counts. Of ``joint`` mechanisms both ends are those of
-    rounds of the parts. Answers have certificates.
+    rounds of the parts. Answers have certificates. ``gap`` is a relative width of eps, 6e-3 by default.
 
     >>> import symamp as sa
     >>> oue = sa.UnaryEncoding.oue(D=4, eps0=1)
@@ -126,49 +126,31 @@ class CoordinateSums(RoundProfile, HasCurve):
         many = round_count(count)
         return Composition.of((found, many * times) for found, times in self.parts)
 
-    @undisturbed()
-    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of the least eps for delta; ``gap`` is its relative width, 6e-3 by default.
+    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+        answer = self.rounds(1)._asked(quantity, given, gap, effort)
+        return (self._epsilon if quantity == "epsilon" else self._delta)(answer)
 
-        Guarantee
-        ---------
-        All coordinates together are (``upper``, delta)-private, and not (eps, delta)-private for eps < ``lower``.
-        Proof: docs/proofs/coordinates.md.
-        """
-        answer = self.rounds(1).epsilon(delta, gap=gap, effort=effort)
-        given, log_delta = answer.asked.given, answer.asked.log_delta
-        found = self._sums(Level.of_float(answer.upper if answer.upper < inf else 1.0), log_delta)
+    def _epsilon(self, answer: Answer) -> Answer:
+        found = self._sums(Level.of_float(answer.upper if answer.upper < inf else 1.0), answer.asked.log_delta)
         if found is None:
-            return self._seen(answer, lambda bit: bit.epsilon(delta, effort=effort))
+            return self._seen(answer)
         with at_precision(BITS):
-            eps = found.epsilon(arb(given), min(answer.upper, 2.0 * log_above(self._bit.local_ratio())))
+            top = min(answer.upper, 2.0 * log_above(self._bit.local_ratio()))
+            eps = found.epsilon(arb(answer.asked.given), top)
         budget = log_above(self.mechanism.local_ratio())
         most = answer.most if budget == inf else min(answer.most, Dyadic.of_float(budget))
         return self._between(answer, found, Dyadic.of_float(eps), most, exact_double(eps))
 
-    @undisturbed()
-    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of delta at eps; ``gap`` is the width of eps, not of delta.
-
-        Guarantee
-        ---------
-        All coordinates together are (eps, ``upper``)-private, and not (eps, < ``lower``)-private.
-        Proof: docs/proofs/coordinates.md.
-        """
-        answer = self.rounds(1).delta(eps, gap=gap, effort=effort)
+    def _delta(self, answer: Answer) -> Answer:
         level = answer.asked.level
         found = self._sums(level, log_of_ball(answer.most.ball) if answer.most.mantissa > 0 else 0.0)
         if found is None:
-            return self._seen(answer, lambda bit: bit.delta(eps, effort=effort))
-        least = self._least(found, level)
-        most = ZERO if self._is_beyond(answer.asked.given) else answer.most
-        return self._between(answer, found, least, most, expression_text(answer.asked.given))
-
-    @staticmethod
-    def _least(found: UnarySums, level: Level) -> Dyadic:
+            return self._seen(answer)
         value = found.divergence(level)
         with at_precision(_KEPT):
-            return max(Dyadic.of((value.lower() * 1).lower()), ZERO)
+            least = Dyadic.of((value.lower() * 1).lower())
+        most = ZERO if self._is_beyond(answer.asked.given) else answer.most
+        return self._between(answer, found, least, most, expression_text(answer.asked.given))
 
     def _is_beyond(self, eps: sp.Expr) -> bool:
         """Return whether eps is proved to be at least the local budget of whole messages."""
@@ -188,11 +170,12 @@ class CoordinateSums(RoundProfile, HasCurve):
         feasible = [x for x in tried if x.is_feasible]
         return max(feasible, key=lambda x: x.estimate(level)) if feasible else None
 
-    def _seen(self, answer: Answer, alone: Callable[[OneRound], Answer]) -> Answer:
+    def _seen(self, answer: Answer) -> Answer:
         """Return the answer; of unary encodings of very many users with the lower end of a bit by itself."""
         if not isinstance(self.mechanism, Unary):
             return answer
-        return replace(answer, least=max(answer.least, alone(OneRound(Question.of(self._bit, self.n, None))).least))
+        alone = OneRound(Question.of(self._bit, self.n, None)).answer(answer.asked.usual)
+        return replace(answer, least=max(answer.least, alone.least))
 
     def _between(self, answer: Answer, found: UnarySums, least: Dyadic, most: Dyadic, eps: str) -> Answer:
         """Return the answer with these ends, of which that below is left at 0 where nothing is proved."""

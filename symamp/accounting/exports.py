@@ -129,43 +129,22 @@ _INSTALL = "symamp[export]"
 
 
 @undisturbed()
-def loss_distribution(rounds: RoundPairs, interval: float | None, delta: object) -> Any:
-    """Return one round of each kind in ``rounds``, composed by dp_accounting as often as they are run.
+def loss_distribution(orders: Sequence[RoundPairs], interval: float | None, delta: object, epochs: int = 1) -> Any:
+    """Return the loss distribution of all rounds, each kind composed by dp_accounting as often as it is run.
 
+    ``orders`` are the rounds in both orders of the two worlds, each composed by itself, or once where these are equal.
     ``interval`` is the step of its lattice, a twentieth of the least deviation if None. The masses dominate the round
     up to the rounding of dp_accounting's own arithmetic in doubles, which is not controlled: certified brackets are
-    those of ``epsilon``. ``delta`` says how far the tails matter.
+    those of ``epsilon``. ``delta`` says how far the tails matter, ``epochs`` how often all of it is composed.
 
     Raises ImportError without the package.
     """
     pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
-    step = _step(interval, rounds)
-    target = log_of(failure_probability(delta))
-    found = rounds.pairs(True, 0.0, target, None, even=True)
-    result = None
-    for pair, count in found.pairs:
-        one = pld.PrivacyLossDistribution(lattice_masses(pair, step))
-        many = one if count == 1 else one.self_compose(count)
-        result = many if result is None else result.compose(many)
-    return result
-
-
-@undisturbed()
-def directed_loss_distribution(
-    remove: RoundPairs, add: RoundPairs, interval: float | None, delta: object, epochs: int
-) -> Any:
-    """Return the loss distribution of training with both directions, each made of its own pairs and composed by itself.
-
-    The arguments are those of ``loss_distribution``; ``epochs`` is how often dp_accounting composes what is given.
-    """
-    pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
-    step = _step(interval, remove)
-    target = log_of(failure_probability(delta))
+    step, target = _step(interval, orders[0]), log_of(failure_probability(delta))
     result: Any = None
-    both = [known.pairs(True, 0.0, target, None, even=True).pairs for known in (remove, add)]
-    for first, second in zip(*both, strict=True):
-        one = pld.PrivacyLossDistribution(*(lattice_masses(pair, step) for pair, _ in (first, second)))
-        many = one if first[1] == 1 else one.self_compose(first[1])
+    for pairs in zip(*(known.pairs(True, 0.0, target, None, even=True).pairs for known in orders), strict=True):
+        one, count = pld.PrivacyLossDistribution(*(lattice_masses(pair, step) for pair, _ in pairs)), pairs[0][1]
+        many = one if count == 1 else one.self_compose(count)
         result = many if result is None else result.compose(many)
     return result if epochs == 1 else result.self_compose(epochs)
 
@@ -237,7 +216,7 @@ def event_classes() -> tuple[Any, Any]:
             if not isinstance(event, ShuffledDpEvent):
                 return super()._maybe_compose(event, count, do_compose)
             if do_compose:
-                one = loss_distribution(event.rounds, self._value_discretization_interval, self._tail_delta)
+                one = loss_distribution([event.rounds], self._value_discretization_interval, self._tail_delta)
                 self._pld = self._pld.compose(one if count == 1 else one.self_compose(count))
             return None
 

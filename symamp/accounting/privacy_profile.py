@@ -82,6 +82,8 @@ class Profile(OneRound, RoundProfile):
 class GivenProfile(RoundProfile, HasCurve):
     """The profile of a round that is no plain shuffled one: sampled, read from a document, or analysed elsewhere.
 
+    Of a given one only upper ends are known, as far as it goes.
+
     >>> import symamp as sa
     >>> given = sa.from_privacy_profile([(0, 0.2), (0.5, 0.01), (1, 0)])
     >>> given
@@ -99,13 +101,8 @@ class GivenProfile(RoundProfile, HasCurve):
     def round(self) -> Round:
         return self.found
 
-    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a bracket of the least eps for delta: for a given profile, upper as far as that is."""
-        return self.rounds(1).epsilon(delta, gap=gap, effort=effort)
-
-    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a bracket of delta at eps: for a given profile, upper as far as that is."""
-        return self.rounds(1).delta(eps, gap=gap, effort=effort)
+    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+        return self.rounds(1)._asked(quantity, given, gap, effort)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> GivenProfile:

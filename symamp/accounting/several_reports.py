@@ -29,8 +29,8 @@ from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import Count, Real, users
-from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.numbers.reading import Count, users
+from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import HasCurve
@@ -150,7 +150,7 @@ class TogetherProof:
 
 @dataclass(frozen=True, repr=False)
 class SeveralReports(RoundProfile, HasCurve):
-    """What several reports of each of n users reveal: made by ``symamp.several_reports``.
+    """What several reports of each of n users reveal, about any values: made by ``symamp.several_reports``.
 
     >>> import symamp as sa
     >>> krr = sa.RandomizedResponse(k=10, eps0=1)
@@ -197,46 +197,16 @@ class SeveralReports(RoundProfile, HasCurve):
         kind = ShuffledRound if alike == self.n else RoundAbove
         return RoundPairs.of([(kind(self._question(self.mechanism, alike)), 1)])
 
-    @undisturbed()
-    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of the least eps for delta; ``gap`` is that of rounds, or of one round.
-
-        Guarantee
-        ---------
-        All reports together are (``upper``, delta)-private for each user, whatever values they are about, and not
-        (eps, delta)-private for eps < ``lower``. Proof: docs/proofs/several_reports.md.
-        """
-        if self._is_one_shuffle:
-            return self._together(Query.of_epsilon(delta, Settings.gap, effort=effort), gap)
-        return self._asked("epsilon", delta, gap, effort)
-
-    @undisturbed()
-    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of delta at eps.
-
-        Guarantee
-        ---------
-        All reports together are (eps, ``upper``)-private for each user, whatever values they are about, and not
-        (eps, < ``lower``)-private. Proof: docs/proofs/several_reports.md.
-        """
-        if self._is_one_shuffle:
-            return self._together(Query.of_delta(eps, Settings.gap, effort=effort), gap)
-        return self._asked("delta", eps, gap, effort)
-
-    @property
-    def _is_one_shuffle(self) -> bool:
-        return self.seen == SHUFFLED and self.reports > 1 and not self.kept
-
     def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
-        """Return the answer of one round, or of rounds."""
+        """Return the answer of one round, of rounds, or the least of these and of steps."""
+        if self._is_one_shuffle:
+            return self._together(Query.of(quantity, given, Settings.gap, effort=effort), gap)
         if self.seen == ROUNDS and not self.kept:
-            answer: Answer = getattr(self.rounds(1), quantity)(given, gap=gap, effort=effort)
-            return answer
-        gap = _USUAL if gap is None else gap
+            return self.rounds(1)._asked(quantity, given, gap, effort)
+        query = Query.of(quantity, given, _USUAL if gap is None else gap, effort=effort)
 
         def ask(question: Question) -> Answer:
-            answer: Answer = getattr(OneRound(question), quantity)(given, gap=gap, effort=effort)
-            return answer
+            return OneRound(question).answer(query)
 
         if not self.kept:
             return ask(self._whole)
@@ -256,6 +226,10 @@ class SeveralReports(RoundProfile, HasCurve):
     def _question(self, mechanism: Any, n: int) -> Question:
         return Question.of(mechanism, n, None, participation=self.lost)
 
+    @property
+    def _is_one_shuffle(self) -> bool:
+        return self.seen == SHUFFLED and self.reports > 1 and not self.kept
+
     # ----------------------------------------------------------------------------------------- all shuffled together
 
     def _together(self, asked: Query, gap: float | None) -> Answer:
@@ -271,8 +245,7 @@ class SeveralReports(RoundProfile, HasCurve):
         ]
         answer = None
         if asked.effort == "thorough" or not rounds.rounds[0][0].is_slow or _may_be_less(rounds, asked, by_steps[0]):
-            ask = rounds.epsilon if asked.quantity == "epsilon" else rounds.delta
-            answer = ask(asked.written, gap=gap, effort=asked.effort)
+            answer = rounds._asked(asked.quantity, asked.written, gap, asked.effort)
             ends.insert(0, (answer.most, f"{self.reports} rounds of {self.n:,} users", answer.proof, 1))
         most, by, proof, steps = min(ends, key=lambda end: end[0])
         least, below, data_sets = self._below(asked, most)

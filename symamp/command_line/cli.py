@@ -13,7 +13,6 @@ from typing import Any, Never
 import click
 
 from symamp import __version__, verifier
-from symamp.accounting.coordinates import CoordinateSums
 from symamp.accounting.privacy_profile import profile
 from symamp.accounting.several_reports import SEEN, SHUFFLED, several_reports
 from symamp.bounds.subject import Subject
@@ -23,11 +22,9 @@ from symamp.command_line.options import (
     GroupWord,
     MechanismCommand,
     as_json,
-    certificate,
+    asks,
     described,
-    effort,
     eps_or_delta,
-    gap,
     method,
     neighbours,
     numbers,
@@ -39,9 +36,6 @@ from symamp.command_line.options import (
     whole,
 )
 from symamp.command_line.output import (
-    asked_of,
-    bar_of_pairs,
-    print_answer,
     print_decompositions,
     print_json,
     print_pieces,
@@ -52,7 +46,6 @@ from symamp.command_line.words import starting
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError, ContradictionError, SymampError
 from symamp.questions.methods import methods
-from symamp.questions.profile import OneRound
 from symamp.randomizers.catalogue import named
 from symamp.schemas.validation import schema_names, schema_text
 from symamp.settings.users_who_differ import heterogeneous
@@ -124,10 +117,6 @@ question = together(
     neighbours,
     participation,
     view,
-    gap,
-    effort,
-    certificate,
-    as_json,
 )
 
 
@@ -161,40 +150,25 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
 @app.command(cls=MechanismCommand)
 @click.option("--delta", required=True, metavar="NUMBER", help="The delta to meet, in (0, 1), also far below 1e-300.")
 @question
-def epsilon(**asked: Any) -> None:
+@asks
+def epsilon(found: Any, **setting: Any) -> object:
     """Bracket the central epsilon of n shuffled users.
 
     The ends are certified.
     """
-    _answer(eps=None, **asked)
+    return profile(found, **setting)
 
 
 @app.command(cls=MechanismCommand)
 @click.option("--eps", required=True, metavar="NUMBER", help="The central eps, a number >= 0, such as 0.1 or log(3/2).")
 @question
-def delta(**asked: Any) -> None:
+@asks
+def delta(found: Any, **setting: Any) -> object:
     """Bracket delta at a central epsilon.
 
     The ends are certified.
     """
-    _answer(delta=None, **asked)
-
-
-def _answer(
-    found: Any,
-    delta: str | None,
-    eps: str | None,
-    gap: float | None,
-    effort: str,
-    certificate: Path | None,
-    as_json: bool,
-    **setting: Any,
-) -> None:
-    seen = profile(found, **setting)
-    with bar_of_pairs() as progress:
-        whole = seen if isinstance(seen, CoordinateSums) else OneRound(seen.question, progress)
-        answer = asked_of(whole, delta, eps, gap, effort)
-    print_answer(answer, certificate, as_json)
+    return profile(found, **setting)
 
 
 @app.command()
@@ -206,29 +180,19 @@ def _answer(
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
 @whole("--rounds", default=1, help="Number of rounds, up to 1e6.")
 @participation
-@gap
-@effort
-@certificate
-@as_json
+@asks
 def crowd(
     groups: tuple[tuple[int, Subject], ...],
-    delta: str | None,
-    eps: str | None,
     honest: list[str] | None,
     victim: int | None,
     rounds: int,
     participation: Any,
-    gap: float | None,
-    effort: str,
-    certificate: Path | None,
-    as_json: bool,
     **model: str,
-) -> None:
+) -> object:
     """Bracket eps or delta of users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     users = profile(heterogeneous(groups, honest=counts, **model).seen(participation), victim=victim)
-    answer = asked_of(users if rounds == 1 else users.rounds(rounds), delta, eps, gap, effort)
-    print_answer(answer, certificate, as_json)
+    return users if rounds == 1 else users.rounds(rounds)
 
 
 @app.command(cls=MechanismCommand)
@@ -247,25 +211,13 @@ def crowd(
 )
 @participation
 @eps_or_delta
-@gap
-@effort
-@certificate
-@as_json
-def reports(
-    found: Subject,
-    delta: str | None,
-    eps: str | None,
-    gap: float | None,
-    effort: str,
-    certificate: Path | None,
-    as_json: bool,
-    **seen: Any,
-) -> None:
+@asks
+def reports(found: Subject, **seen: Any) -> object:
     """Bracket eps or delta where each user sends several reports.
 
     The ends are certified.
     """
-    print_answer(asked_of(several_reports(found, **seen), delta, eps, gap, effort), certificate, as_json)
+    return several_reports(found, **seen)
 
 
 for command in (compose, renyi, tradeoff, training, *COMMANDS):

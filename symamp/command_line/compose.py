@@ -33,7 +33,7 @@ from symamp.command_line.options import (
     whole_number,
 )
 from symamp.command_line.options import whole as whole_option
-from symamp.command_line.output import asked_of, print_answer, print_json, print_line, save_plot
+from symamp.command_line.output import asked_of, print_answer, print_found, save_plot
 from symamp.command_line.words import mentioned
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.reading import budget
@@ -160,14 +160,7 @@ def renyi(whole: Composition, order: list[str], plot: Path | None, as_json: bool
 
     The ends are certified.
     """
-    curve = whole.renyi(order, **fit)
-    save_plot(curve.plot, plot)
-    if as_json:
-        orders = [str(a) for a in curve.orders]
-        upper = [x if x < float("inf") else "inf" for x in curve.upper]
-        print_json({"order": orders, "lower": list(curve.lower), "upper": upper, "rounds": curve.text})
-        return
-    print_line(str(curve))
+    print_found(whole.renyi(order, **fit), as_json, plot=plot)
 
 
 @click.command(cls=RoundsCommand)
@@ -178,10 +171,4 @@ def tradeoff(whole: Composition, level: list[str], plot: Path | None, as_json: b
 
     The ends are certified.
     """
-    found = whole.tradeoff(level, **fit)
-    save_plot(found.plot, plot)
-    if as_json:
-        data = {"level": found.levels, "lower": found.lower, "upper": found.upper, "rounds": found.text}
-        print_json(data)
-        return
-    print_line(str(found))
+    print_found(whole.tradeoff(level, **fit), as_json, plot=plot)

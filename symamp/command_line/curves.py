@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from symamp.command_line.options import (
     whole_number,
     written,
 )
-from symamp.command_line.output import print_json, print_line, save_plot, write_points
+from symamp.command_line.output import print_found
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.literature.compare import compare as compared
 from symamp.numbers.dyadic import decimal_end
@@ -56,15 +57,7 @@ def compare(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, 
 
     Several values of n, eps0, delta or eps make a grid.
     """
-    grid = compared(found, **asked)
-    write_points(csv, grid.to_csv)
-    save_plot(grid.plot, plot)
-    if as_json:
-        points = [{"truth": point.truth.to_dict(), "rows": point.to_dicts()} for point in grid]
-        print_json(points[0] if len(points) == 1 else points)
-        return
-    for line in str(grid).split("\n"):
-        print_line(line)
+    print_found(compared(found, **asked), as_json, csv=csv, plot=plot)
 
 
 _AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort", "participation", "view")
@@ -154,19 +147,14 @@ def plan_command(
         answer = least_n(found, rounds=whole_number(rounds), **asked)
     else:
         answer = largest_eps0(found, n=n, rounds=whole_number(rounds), sampled_from=sampled_from, **asked)
-    write_points(csv, answer.to_csv)
     if plot is not None and (rounds != "1" or sampled_from is not None):
         raise ArgumentError("option --plot", Problem("only one round without sampling can be drawn"), "leave it out")
-    save_plot(lambda: _around(answer, found, eps, n, setting), plot)
-    if as_json:
-        print_json(answer.to_dict())
-        return
-    print_line(str(answer))
-    if answer.monotone is None:
-        print_line(f"Monotonicity is not proved: only {answer.quantity} = {answer.safe!r} is certified.")
-    else:
+    line = f"Monotonicity is not proved: only {answer.quantity} = {answer.safe!r} is certified."
+    if answer.monotone is not None:
         others = {"eps0": "Every smaller eps0 is", "n": "Every larger n is", "rounds": "Fewer rounds are"}
-        print_line(f"{others[answer.quantity]} also private: {answer.monotone}.")
+        line = f"{others[answer.quantity]} also private: {answer.monotone}."
+    draw = partial(_around, answer, found, eps, n, setting)
+    print_found(answer, as_json, csv=csv, plot=plot, draw=draw, lines=(str(answer), line))
 
 
 @click.command("choose")
@@ -192,15 +180,10 @@ def choose_command(
         else:
             attributes.setdefault("value", {})[word] = meant
     found = plan_of(attributes, **asked)
-    write_points(csv, found.to_csv)
-    save_plot(found.plot, plot)
-    if as_json:
-        print_json(found.to_dict())
-        return
-    Console().print(found.table(), markup=False)
-    for attribute, mechanism in found.mechanisms.items():
-        print_line(f"{attribute}: {mechanism!r}")
-    print_line(str(found.answer))
+    if not as_json:
+        Console().print(found.table(), markup=False)
+    chosen = (f"{attribute}: {mechanism!r}" for attribute, mechanism in found.mechanisms.items())
+    print_found(found, as_json, csv=csv, plot=plot, lines=(*chosen, str(found.answer)))
 
 
 COMMANDS = (compare, curve_command, sweep_command, plan_command, choose_command)
@@ -235,15 +218,11 @@ def _around(answer: Inverse, found: Subject, eps: str, n: str | None, setting: d
 
 
 def _show(result: Sweep, csv: Path | None, plot: Path | None, as_json: bool) -> None:
-    write_points(csv, result.to_csv)
-    save_plot(result.plot, plot)
-    if as_json:
-        print_json(result.to_dict())
-        return
-    row: Any
-    for row in result.rows():
+    def line(row: Any) -> str:
         name, eps0, n, given, low, high, *_, by = row
         local = "" if eps0 is None else f"eps0 = {eps0}, "
         at = f"{name}, {local}n = {n:,}, {result.columns[3]} = {given}"
         ends = f"[{decimal_end(low, 10, down=True)}, {decimal_end(high, 10, down=False)}]"
-        print_line(f"{result.quantity} in {ends}  ({at}; {by})")
+        return f"{result.quantity} in {ends}  ({at}; {by})"
+
+    print_found(result, as_json, csv=csv, plot=plot, lines=map(line, result.rows()))

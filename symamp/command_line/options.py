@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,14 @@ from click.shell_completion import CompletionItem
 from symamp.accounting.coordinates import MESSAGES, VIEWS
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
+from symamp.command_line.output import asked_of, bar_of_pairs, print_answer
 from symamp.command_line.words import OPTION, groups_starting, mechanisms_starting, mentioned, starting
 from symamp.errors import ArgumentError, FormatError, Problem, SymampError, UnknownMechanismError, one_of
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
 from symamp.questions.methods import methods
+from symamp.questions.profile import OneRound
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -160,6 +162,28 @@ eps_or_delta = together(
     click.option("--eps", metavar="NUMBER", help="Bracket delta at this eps, a number >= 0."),
 )
 written = together(csv, plot, as_json)
+
+
+def asks(command: Command) -> Command:
+    """Add the options about an answer to a command that returns what is asked: a profile, rounds, several reports."""
+
+    @wraps(command)
+    def answer(
+        gap: float | None,
+        effort: str,
+        certificate: Path | None,
+        as_json: bool,
+        delta: str | None = None,
+        eps: str | None = None,
+        **about: Any,
+    ) -> None:
+        whole = command(**about)
+        with bar_of_pairs() as progress:
+            whole = OneRound(whole.question, progress) if isinstance(whole, OneRound) else whole
+            found = asked_of(whole, delta, eps, gap, effort)
+        print_answer(found, certificate, as_json)
+
+    return together(gap, effort, certificate, as_json)(answer)
 
 
 def whole_number(count: Any, name: str = "rounds") -> int:

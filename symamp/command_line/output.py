@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -120,30 +120,45 @@ def print_answer(answer: Answer, certificate: Path | None, as_json: bool) -> Non
             print_line("this is the worst of all data sets (proved): the width of the bracket is numerical only")
 
 
+def print_found(
+    found: Any,
+    as_json: bool,
+    *,
+    csv: Path | None = None,
+    plot: Path | None = None,
+    draw: Callable[[], Any] | None = None,
+    lines: Iterable[str] | None = None,
+) -> None:
+    """Write the points and the plot where files are named; print JSON, or the text line by line."""
+    if csv is not None:
+        with _writing("csv", csv):
+            found.to_csv(csv)
+    save_plot(draw or found.plot, plot)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    for line in str(found).split("\n") if lines is None else lines:
+        print_line(line)
+
+
 def write_certificate(certificate: dict[str, Any], file: Path) -> bool:
     """Write a certificate to the file; return whether that is standard output."""
     text = json.dumps(certificate)
     if str(file) == "-":
         print(text)
         return True
-    try:
+    with _writing("certificate", file):
         file.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ArgumentError(
-            "certificate", Problem(f"{file} cannot be written: {error.strerror}"), "name another file"
-        ) from None
     return False
 
 
-def write_points(csv: Path | None, to_csv: Callable[[Path], None]) -> None:
-    """Write the points to the file, if one is named."""
-    if csv is not None:
-        try:
-            to_csv(csv)
-        except OSError as error:
-            raise ArgumentError(
-                "csv", Problem(f"{csv} cannot be written: {error.strerror}"), "name another file"
-            ) from None
+@contextmanager
+def _writing(argument: str, file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        told = Problem(f"{file} cannot be written: {error.strerror}")
+        raise ArgumentError(argument, told, "name another file") from None
 
 
 def save_plot(draw: Callable[[], Any], file: Path | None) -> None:

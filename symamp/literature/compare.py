@@ -141,6 +141,11 @@ class Comparison(ShownAsTable):
             for row in rows
         ]
 
+    def to_dict(self) -> Any:
+        """Return the bracket and the rows of the question for machines; a list of these for several questions."""
+        points = [{"truth": point.truth.to_dict(), "rows": point.to_dicts()} for point in self]
+        return points[0] if len(points) == 1 else points
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of what ``to_dicts`` gives."""

@@ -221,6 +221,7 @@ class ManyEnds(ShownAsTable):
     order 3: [7.5e-04, 7.6e-04]
     """
 
+    text: str
     _digits = _DIGITS
 
     def _text(self, shown: Callable[[Interval], str]) -> str:
@@ -230,6 +231,13 @@ class ManyEnds(ShownAsTable):
     def rounded(self, digits: int) -> str:
         """Return the text with all ends rounded outward to so many significant digits, from 1 to 1000."""
         return self._written(digit_count(digits), "g")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the columns for machines, infinities as "inf"."""
+        known = (
+            [json_number(x) if isinstance(x, float) else str(x) for x in c] for c in zip(*self.rows(), strict=True)
+        )
+        return {**dict(zip(self.columns, known, strict=False)), "rounds": self.text}
 
     def _written(self, digits: int, kind: str) -> str:
         def shown(found: Interval) -> str:

@@ -104,10 +104,39 @@ class Curve(ShownAsTable):
 
 
 class HasCurve(PublicNames):
-    """A base class for what brackets delta at any eps: its curve over a grid, and a plot."""
+    """A base class for what brackets delta at any eps and eps at any delta: both questions, curves and plots."""
 
+    @undisturbed()
+    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
+        """Return a certified bracket of the least eps for ``delta``; ``gap`` is its relative width.
+
+        ``delta`` may be far below the smallest double ("1e-1000"). Raises ArgumentError for arguments out of range.
+
+        Guarantee
+        ---------
+        What is asked about is (``upper``, delta)-private, and for every eps < ``lower`` there are data sets, and
+        queries, for which it is not (eps, delta)-private. Proof: docs/proofs/composition.md,
+        docs/proofs/coordinates.md, docs/proofs/several_reports.md.
+        """
+        return self._asked("epsilon", delta, gap, effort)
+
+    @undisturbed()
     def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of delta at ``eps``."""
+        """Return a certified bracket of delta at ``eps``; ``gap`` is the relative width of eps.
+
+        The bracket of delta is wider: if eps changes by the factor 1 + g, delta changes by about 1 + g eps/s, where
+        s^2 is the variance of the loss divided by eps. Raises ArgumentError for arguments out of range.
+
+        Guarantee
+        ---------
+        What is asked about is (eps, ``upper``)-private, and for some data sets, and queries, it is not
+        (eps, < ``lower``)-private. Proof: docs/proofs/composition.md, docs/proofs/coordinates.md,
+        docs/proofs/several_reports.md.
+        """
+        return self._asked("delta", eps, gap, effort)
+
+    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+        """Return the answer to one of the two questions."""
         raise NotImplementedError
 
     @undisturbed()

@@ -114,6 +114,11 @@ class Query:
     effort: str = "default"
 
     @staticmethod
+    def of(quantity: str, given: object, gap: object, digits: object = None, effort: object = "default") -> Query:
+        """Return the question for "epsilon" or for "delta"."""
+        return (Query.of_epsilon if quantity == "epsilon" else Query.of_delta)(given, gap, digits, effort)
+
+    @staticmethod
     def of_epsilon(delta: object, gap: object, digits: object = None, effort: object = "default") -> Query:
         """Return the question for the least eps at ``delta``; its ends are doubles, and so are at most 15 digits."""
         told = "epsilon, whose ends are doubles"

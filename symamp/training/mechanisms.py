@@ -13,7 +13,7 @@ from flint import arb, fmpq
 
 from symamp.accounting.composition import Composition, Exported, points_above
 from symamp.accounting.curves import CurvePoint, CurvePoints
-from symamp.accounting.exports import directed_loss_distribution
+from symamp.accounting.exports import loss_distribution
 from symamp.accounting.pairs import round_count
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round
@@ -301,7 +301,7 @@ class Training(Exported):
         True
         """
         known = [_times(d.above, 1).known for d in self.parts]
-        return directed_loss_distribution(known[0], known[-1], interval, delta, self.epochs)
+        return loss_distribution([known[0], known[-1]], interval, delta, self.epochs)
 
     @property
     def directions(self) -> tuple[str, ...]:
