@@ -17,7 +17,7 @@ from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
 from symamp.bounds.noise_table import BITS, Grid, NoiseTable, grid_of, rounded, shape_of
-from symamp.bounds.pairs_of_a_table import bounds_by_moments, log_divergences
+from symamp.bounds.pairs_of_a_table import log_divergences
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -31,6 +31,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
+from symamp.sums.all_data_sets.moments import bounds_by_moments
 from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_laws, moments_of_rows, normal_bound
 from symamp.sums.all_data_sets.search import Found, Searches
 from symamp.sums.divergence import Enclosure, Settings

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
-from math import exp, inf, log, pi, sqrt
-from typing import Any, TypeAlias
+from math import inf
+from typing import Any
 
 import numpy as np
 from flint import acb, arb, arb_mat
@@ -16,11 +15,11 @@ from symamp.bounds.bound import Progress
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, float_gparv
-from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import FREQUENCY, RANKING, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT
 from symamp.sums.all_data_sets.floats import Parameters
+from symamp.sums.all_data_sets.moments import bounds_by_moments
 from symamp.sums.inversion import log_of_ball
 from symamp.sums.kernels.balls import power
 from symamp.sums.kernels.floats import float_sum
@@ -44,22 +43,6 @@ _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 _MOST, _CHUNK = 30_000_000, 130_000
 """Triples (pair, x, y) that take seconds, and those that are in memory at once."""
 
-
-_NEAR_CELLS, _BETWEEN_CELLS, _FAR_CELLS = 64, 40, 48
-"""How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
-_MULTIPLES, _LEAST_SMOOTHING = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5), 0.04
-"""What multiples of the line of each term, in the unit of each pair, are tried; the least sigma s. All give a bound."""
-_FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
-"""Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
-_DEPTH = 12.0
-"""|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
-_NEAR_BY = 0.25, 0.15, 0.08
-"""Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
-_TOO_MUCH = 1.0
-"""A term has a multiple of its own where that of the main term makes it e times as large."""
-_SMOOTHED = 6.0
-"""Sigma times the last frequency."""
-
 # ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
 
 _EXPONENTIALS = 20
@@ -67,9 +50,7 @@ _EXPONENTIALS = 20
 _ROUNDINGS = 2.0**-50
 _TINY = arb(2) ** -60
 _SMALLEST, _LARGEST = 1e-100, 1e100
-_LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
-_CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
-_OF_WAVES = 1e-8
+_LEAST_ENTRY, _LARGEST_E = 1e-200, 1e12
 
 
 def is_small(table: NumericTable) -> bool:
@@ -498,29 +479,6 @@ def _e(level: Level) -> float:
 
 # --------- All data sets for many pairs of rows of a table at once: what moments alone prove (docs/proofs/all_pairs.md)
 
-Mean: TypeAlias = Callable[[Floats], Floats]
-Booleans: TypeAlias = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class _Common:
-    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, a unit.
-
-    ``main`` is the line of the term that decides. ``far`` are the ends of cells of frequencies, as long as each other,
-    beyond those at which moments tell enough.
-    """
-
-    others: int
-    parameters: Parameters
-    gain: float
-    main: float
-    far: Floats
-    log_unit: float
-
-    def smoothing(self, s: float) -> float:
-        """Return sigma times s for a line at s."""
-        return max(_SMOOTHED * s / float(self.far[-1]), _LEAST_SMOOTHING)
-
 
 def common_bounds(
     table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], of: tuple[Pair, Parameters], log_unit: float
@@ -542,231 +500,3 @@ def common_bounds(
     first, second = (rows[[x, *others]] for x, others in zip(worst, zip(*pairs, strict=True), strict=True))
     levels, size = np.full((len(first), 1), 1.0 + minus_one), max(_CHUNK // rows.size, 1)
     return bounds_by_moments(rows, (first, second), levels, n, parameters, log_unit, size)[1:]
-
-
-def bounds_by_moments(
-    classes: Floats,
-    pairs: tuple[Floats, Floats],
-    e: Floats,
-    n: int,
-    parameters: Parameters,
-    log_unit: float,
-    size: int = _CHUNK,
-) -> Floats:
-    """Return upper bounds on D(P - E Q) for the rows P and Q of some pairs where others hold laws of some classes.
-
-    ``e`` is a column of the levels E, one for each pair; ``parameters`` suit the first pair. All rows may miss mass of
-    probability, and ``size`` pairs are in memory at once. In units of e^log_unit; nan for none.
-
-    Guarantee
-    ---------
-    Every pair has at most this divergence at n users, whichever classes the others have.
-    Proof: docs/proofs/all_pairs.md.
-    """
-    first, second = pairs
-    nothing = np.full(len(first), np.nan)
-    g = first[0] - e[0] * second[0]
-    gain = float(np.maximum(g, 0.0).sum())
-    main = max(parameters.terms, key=lambda t: log(t.a) - t.lam * (n - 1) * gain)
-    spread, fourth = _spreads(classes, g)
-    if not gain > 0.0 or parameters.tilt_a * parameters.p_lo > _LARGEST_EXPONENT:
-        return nothing
-    # Up to half of the square at which fourth moments outweigh second ones, they say how |M| falls.
-    start = max(2.0 * main.s, min(_FAR_FROM, (6.0 / (3.0 + fourth)) ** 0.5) / spread)
-    # Waves of huge values are known up to a frequency.
-    step = min(
-        _FAR_STEP / spread,
-        0.5 * start,
-        (_WITHIN * _AT_MOST / _reach(classes, first[0] + e[0] * second[0]) - start) / _FAR_CELLS,
-    )
-    if not step > 0.0:
-        return nothing
-    far = np.asarray(start + step * np.arange(_FAR_CELLS + 1.0))
-    common = _Common(n - 1, parameters, gain, main.s, far, log_unit)
-    with np.errstate(all="ignore"):  # what is no number proves nothing
-        parts = [slice(i, i + size) for i in range(0, len(first), size)]
-        return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
-
-
-def _spreads(classes: Floats, g: Floats) -> tuple[float, float]:
-    """Return the largest root of a second moment, and the largest fourth moment in units of the second one's square."""
-    with np.errstate(all="ignore"):
-        squares = np.where(classes > 0.0, g * g / classes, 0.0)
-        second, fourth = squares.sum(axis=1), np.where(classes > 0.0, squares**2 / classes, 0.0).sum(axis=1)
-        return sqrt(float(np.nanmax(second))), float(np.nanmax(fourth / second**2))
-
-
-def _reach(classes: Floats, size: Floats) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.nanmax(np.where(classes > 0.0, size / classes, 0.0)))
-
-
-def _bounds(classes: Floats, first: Floats, second: Floats, e: Floats, c: _Common) -> Floats:
-    """Return upper bounds on the divergences of some pairs over all data sets in the unit; nan for none."""
-    p, terms = c.parameters, c.parameters.terms
-    g, size = first - e * second, first + e * second
-    gains = np.maximum(g + 8.0 * UNIT * size, 0.0).sum(axis=1)
-    unit = (np.maximum(g, 0.0).sum(axis=1) / c.gain)[:, None]
-    gains = gains[:, None] / unit
-    scaled = unit[:, :, None] * classes
-    seen = (scaled > 0.0) | (size[:, None, :] > 0.0)  # elsewhere nothing is ever sent
-    w = np.where(seen, g[:, None, :] / scaled, 0.0)
-    reach = np.where(seen, size[:, None, :] / scaled, 0.0).max(axis=(1, 2))[:, None]
-
-    def mean(values: Floats) -> Floats:
-        return np.asarray(np.einsum("xy,pxy->px", classes, values))
-
-    above = np.maximum(w, 0.0)
-    lines = _lines(w, above, c, mean)
-    tilt = (reduce(np.maximum, lines) + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
-    doubt = 16.0 * UNIT * reach
-    error = 2.0 * UNIT * (classes.shape[1] + 16.0 + 64.0 * float(np.minimum(tilt, LARGEST).max()))
-    plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
-
-    def powers_of(moments: Floats) -> Floats:
-        return c.others * logarithms_above(moments * (1.0 + error))
-
-    beyond = mean(plus * exponentials(p.tilt_b * w)).max(axis=1, keepdims=True)
-    few = powers_of(mean(exponentials(p.tilt_b * w - p.tilt_a * above)))
-    bad = p.tilt_a * p.p_lo + logarithms_above(beyond) + few
-    found, valid = _raised(bad - c.log_unit), (tilt <= LARGEST) & (error <= _BLURRED)
-    valid = valid & (c.far[-1] * reach <= _AT_MOST)
-    below = above / (1.0 + np.sqrt(1.0 + above / p.p_lo))  # beta(w+) w+ of docs/proofs/all_data_sets.md
-    tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t, s in zip(terms, lines, strict=True)]
-    shapes, known = _integrals(w, lines, tilts, mean, doubt, c)
-    valid = valid & known
-    for t, s, weights, (own, wide) in zip(terms, lines, tilts, shapes, strict=True):
-        tilted, smoothing = exponentials(s[:, :, None] * w), c.smoothing(t.s)
-        slow = exponentials(s[:, :, None] * w - t.lam * below)
-        against = mean(minus * tilted)
-        mixed, smoothed = s * mean(plus * plus * slow) * against, smoothing**2 * gains * against
-        moments = mean(weights)
-        powers = powers_of(moments)
-        # |A| is at most the first plus the second times u^2/s^2, as |zeta|/s - 1 is at most half of that.
-        sizes = np.stack([gains * mean(plus * weights) + mixed + smoothed, 0.5 * mixed + smoothed]) / moments
-        # c(u) such that no input is above the worst: ratios of at most 1 + half of the distance of their powers.
-        scales = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=2, keepdims=True)
-        ratios = (sizes / scales).max(axis=0)
-        integrals = scales[0] * own + scales[1] * wide
-        exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _DEPTH / c.others + 0.5 * smoothing**2
-        found = found + t.a * c.others / (2.0 * pi) * integrals * _raised(exponent - c.log_unit)
-    worst = np.where(valid, found, np.nan).max(axis=1)
-    return np.asarray(unit[:, 0] * worst * _SLACK)
-
-
-def _raised(exponent: Floats) -> Floats:
-    """Return e^exponent or more; what is far below 1 is rounded up to one value, what is far above it is inf."""
-    return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
-
-
-def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
-    """Return the line s of each term for each pair, by doubles: any lines give bounds.
-
-    All are multiplied by what suits the main one, but for terms of which that makes too much.
-    """
-
-    multiples = np.array(_MULTIPLES)
-
-    def heights(s: float, lam: float) -> Floats:
-        tilted = (np.exp(x * s * w - lam * above) for x in _MULTIPLES)
-        logs = np.stack([c.others * np.log(mean(weights)).max(axis=1) for weights in tilted])
-        return np.asarray(np.nan_to_num(logs - 2.0 * np.log(multiples)[:, None], nan=inf))
-
-    usual, pairs, lines = heights(c.main, 0.0).argmin(axis=0), np.arange(len(w)), []
-    for t in c.parameters.terms:
-        height = heights(t.s, t.lam)
-        best = height.argmin(axis=0)
-        is_usual = height[usual, pairs] <= height[best, pairs] + _TOO_MUCH
-        lines.append(t.s * multiples[np.where(is_usual, usual, best)][:, None])
-    return lines
-
-
-def _integrals(
-    w: Floats, lines: Sequence[Floats], tilts: Sequence[Floats], mean: Mean, doubt: Floats, c: _Common
-) -> tuple[list[tuple[Floats, Floats]], Booleans]:
-    """Return bounds on the integrals of |M|^N e^(-sigma^2 u^2/2)/|zeta|^2, and of u^2/s^2 times that, for each term.
-
-    And where roundings are far below the spread of the tilted laws. |M| is in units of its largest value.
-    """
-    far, N = c.far, c.others
-    step = far[1] - far[0]
-    real, imag = turns((far[0] + 0.5 * step) * w)  # the waves e^(iuw) in the middles of cells, for all terms at once
-    step_real, step_imag = turns(step * w)
-    moments, moduli = [mean(weights) for weights in tilts], [list[Floats]() for _ in tilts]
-    for _ in range(_FAR_CELLS):
-        for weights, whole, squares in zip(tilts, moments, moduli, strict=True):
-            squares.append((mean(weights * real) ** 2 + mean(weights * imag) ** 2) / whole**2)
-        real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
-    found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
-    for t, s, weights, whole, squares in zip(c.parameters.terms, lines, tilts, moments, moduli, strict=True):
-        sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]))
-        centre = mean(weights * w) / whole
-        away = w - centre[:, :, None]
-        once = weights * away
-        twice = once * away
-        shift, square = (mean(x) / whole for x in (once, twice))
-        valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
-        falls = list[Floats]()
-        for part in _NEAR_BY:  # of messages that are far away nothing is used but that cosines are at most 1
-            near_by = np.abs(away) <= part * np.sqrt(N * square)[:, :, None]
-            some, first, second, fourth = (
-                mean(np.where(near_by, x, 0.0)) / whole for x in (weights, once, twice, twice * away * away)
-            )
-            crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
-            variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
-            variance = np.where((variance > 0.5 * some * second) & (variance > 2e-3 * square), variance, 0.0)[..., None]
-            quartic = np.maximum((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5), _LEAST_ENTRY)
-            reach = np.where(variance > 0.0, 24.0 * variance / quartic[..., None], inf)
-            falls.append(_near_powers(near, N * variance, reach))
-            if near_by.all():
-                break
-        apart = np.sqrt(np.maximum(1.0 - np.stack(squares, axis=-1) - _OF_WAVES, 0.0))
-        apart = np.maximum(apart - 0.5 * step * np.sqrt(square * (1.0 + 1e-5))[..., None], 0.0)
-        powers = np.minimum.reduce(falls), _power(0.5 * N * apart**2)
-        parts = (_over(cells, power, s, sigma) for cells, power in zip((near, far), powers, strict=True))
-        last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
-        tails = last / far[-1], last * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * far[-1])) / s**2
-        own, wide = (2.0 * (x + y + tail) for x, y, tail in zip(*parts, tails, strict=True))
-        found.append((own, wide))
-    return found, valid
-
-
-def _cells_near(s: Floats, far: float) -> Floats:
-    """Return the ends of cells of frequencies up to where waves are taken: evenly up to s, then by a constant ratio."""
-    first = np.minimum(s, far)[:, :, None]
-    even = np.broadcast_to(np.linspace(0.0, 1.0, _NEAR_CELLS + 1)[:-1], (len(s), 1, _NEAR_CELLS))
-    return np.asarray(
-        first * np.concatenate([even, (far / first) ** np.linspace(0.0, 1.0, _BETWEEN_CELLS + 1)], axis=-1)
-    )
-
-
-def _over(cells: Floats, powers: Floats, s: Floats, sigma: Floats) -> tuple[Floats, Floats]:
-    """Return both integrals over cells on which the mean power is given; the rest is largest on one side."""
-    left, right, square_s = cells[..., :-1] ** 2, cells[..., 1:] ** 2, (s * s)[:, :, None]
-    smooth = exponentials(-np.minimum(0.5 * sigma[:, :, None] ** 2 * left, LARGEST))
-    whole = (powers + exp(-_DEPTH)) * np.diff(cells) * smooth
-    own, wide = whole / (square_s + left), whole * right / (square_s + right) / square_s
-    return own.sum(axis=-1), wide.sum(axis=-1)
-
-
-def _power(fall: Floats) -> Floats:
-    return exponentials(-np.clip(fall, 0.0, LARGEST))
-
-
-def _near_powers(cells: Floats, bend: Floats, reach: Floats) -> Floats:
-    """Return bounds on the means of e^-f over cells, f(u) = bend u^2 (1 - u^2/reach)/2 where that does not fall.
-
-    The largest value, or what a tangent of f gives where f is convex.
-    """
-
-    def fall(u: Floats) -> Floats:
-        return 0.5 * bend * u * u * np.maximum(1.0 - u * u / reach, 0.0)
-
-    middle, half = 0.5 * (cells[..., 1:] + cells[..., :-1]), 0.5 * np.diff(cells)
-    largest = _power(np.minimum(fall(cells[..., :-1]), fall(cells[..., 1:])))
-    rise = bend * middle * (1.0 - 2.0 * middle * middle / reach) * half
-    known = (6.0 * cells[..., 1:] ** 2 <= reach) & (rise <= 1.0)
-    raised = exponentials(np.where(known, rise, 0.0))
-    return np.where(
-        known, np.minimum(_power(fall(middle)) * (2.0 + 0.5 * (raised + 1.0 / raised)) / 3.0, largest), largest
-    )

@@ -51,6 +51,7 @@ from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.densities import dominating_table
 from symamp.settings.question import Query, Question
+from symamp.sums.all_data_sets.moments import MOMENTS
 from symamp.sums.divergence import LATTICE, Enclosure, Settings, one_user_divergence
 from symamp.sums.inversion import LARGEST_EPS
 from symamp.verifier import verify
@@ -250,10 +251,11 @@ def _described(subject: Subject, above: Sequence[Proof], below: Sequence[Evidenc
 def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb) -> Proof:
     """Return evaluations at ``at`` of every class of pairs, or of those of a table that no common bound covers."""
     subject, n = question.subject, question.n
-    evaluated = {e.part.signature: e for e in known if e.evaluator != IN_COMMON}
+    repeated = [e for e in known if e.evaluator not in (IN_COMMON, MOMENTS)]
+    evaluated = {e.part.signature: e for e in repeated}
     method = known[0].part.method if known else None
     if question.victims:
-        same = {e.part: e for e in known if e.eps == at.text}
+        same = {e.part: e for e in repeated if e.eps == at.text}
         every = [part for v in question.victims for part in v.bound.parts]
         return Proof(at, bound, tuple(same.get(part) or _evaluated(part, at.level, n, bound) for part in every))
     if _is_of_known_noise(known):
@@ -267,7 +269,7 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     # A bound of 0 is shown by one user alone: no tilt proves it.
     if table is not None and len(table.inputs) > _MOST_LISTED and not table.is_restricted and bound > 0:
         return _of_table(cast(MaxOverRows, whole), at, bound, n, evaluated)
-    settled = {e.part.pair: e for e in known if e.part.method != method}  # by another bound on the same pair
+    settled = {e.part.pair: e for e in repeated if e.part.method != method}  # by another bound on the same pair
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
     if cells and settled:
         return Proof(at, bound, tuple(settled.values()))

@@ -1,5 +1,6 @@
 """Pairs of rows settled over all data sets by moments, and tables of one's own with many inputs."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -11,15 +12,19 @@ import pytest
 from flint import arb
 
 import symamp as sa
+from symamp.bounds.all_data_sets.pair import PairGroupBound
 from symamp.bounds.all_data_sets.tables import common, table_pairs
-from symamp.bounds.pairs_of_a_table import bounds_by_moments
 from symamp.decompositions.pairs import pairs_with_equal_laws
+from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Atom, Law, Level
 from symamp.numbers.disks import UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import NO_LIMITS
 from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.catalogue import by_name
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets
 from symamp.sums.all_data_sets.floats import FloatClasses
 from symamp.sums.all_data_sets.laws import raised_to_majorant
+from symamp.sums.all_data_sets.moments import MOMENTS, _product, bounds_by_moments
 from symamp.sums.all_data_sets.search import search
 from symamp.sums.divergence import Settings, enclose_divergence
 
@@ -196,3 +201,49 @@ def test_many_messages_are_no_obstacle_where_pairs_are_alike():
     found = sa.epsilon(flipped(words, 0.375), n=10**4, delta="1e-9")
     assert found.method == "all_data_sets"
     assert found.upper < 1.002 * found.lower
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "eps"),
+    [
+        (by_name("harmony")(d=4, eps0=1), 0.04),
+        (by_name("priv-kv")(s=2, d=8, eps0=4), 0.1),
+        (by_name("collision-narrow")(s=4, l=6, eps0=1), 0.03),  # laws of cells of pairs: their E[G_+] differ
+        (by_name("hcms")(k=64, m=8, eps0=1), 0.03),
+    ],
+)
+@pytest.mark.parametrize("n", [10**4, 10**6])
+def test_moments_of_declared_laws_are_above_mixtures_and_next_to_the_integrals(mechanism, eps, n):
+    rng = np.random.default_rng(n)
+    level = Level.of_float(eps * (1e4 / n) ** 0.5)
+    for group in groups_of(mechanism)[:2]:
+        part = PairGroupBound.of(group)
+        by_moments = enclose_all_data_sets(part.searches, level, n, Settings(gap=0.5))
+        assert by_moments.evaluator == MOMENTS
+        closer = enclose_all_data_sets(part.searches, level, n, Settings(gap=1e-2))
+        assert closer.evaluator == "all data sets"
+        assert 1.0 - 2e-3 < float(by_moments.upper / closer.upper) < 1.15
+        for _ in range(3):
+            chosen = [i for i in range(len(group.laws)) if rng.random() < 0.5] or [0]
+            mixture = mixed(part, rng.dirichlet(np.ones(len(chosen))).tolist(), chosen)
+            assert enclose_divergence(mixture, level, n, Settings(gap=1e-3)).lower <= by_moments.upper
+
+
+def mixed(part, weights, chosen):
+    """The law that takes each of some laws with its weight."""
+    laws = [part.triples[i].law for i in chosen]
+    atoms = [
+        replace(a, mass=partial(lambda w, a: w * a.mass(), w, a))
+        for w, law in zip(weights, laws, strict=True)
+        for a in law.atoms
+    ]
+    return Law(tuple(atoms), (), False)
+
+
+def test_products_of_means_of_mixtures_are_below_what_the_classes_bear():
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        x, y, powers = rng.exponential(size=(3, 1, 6)) ** 2
+        order = np.argsort(-powers, axis=1)
+        for weights in rng.dirichlet(np.full(6, 0.4), size=20):
+            assert (weights @ x[0]) * (weights @ y[0]) <= weights @ _product(x, y, order)[0] * (1.0 + 1e-12)

@@ -1,0 +1,331 @@
+"""What moments alone prove of all data sets, for many pairs or laws at once, in doubles: docs/proofs/all_pairs.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import exp, inf, log, nan, pi, sqrt
+from typing import TypeAlias
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from symamp.laws.law import BallGparv, Floats
+from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above, turns
+from symamp.sums.all_data_sets.floats import FloatClasses, Parameters
+
+# ------------------------- What trades time against width: any values are valid. Chosen by the tables of tests/golden
+
+_NEAR_CELLS, _BETWEEN_CELLS, _FAR_CELLS = 64, 40, 48
+"""How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
+_MULTIPLES, _LEAST_SMOOTHING = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5), 0.04
+"""What multiples of the line of each term, in the unit of each pair, are tried; the least sigma s. All give a bound."""
+_FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
+"""Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
+_DEPTH = 12.0
+"""|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
+_NEAR_BY = 0.25, 0.15, 0.08
+"""Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
+_TOO_MUCH = 1.0
+"""A term has a multiple of its own where that of the main term makes it e times as large."""
+_SMOOTHED = 6.0
+"""Sigma times the last frequency."""
+_CHUNK = 130_000
+"""Triples (pair, x, y) that are in memory at once."""
+
+# ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
+
+_LEAST, _LARGEST_EXPONENT, _LEAST_BITS = 1e-200, 1e10, 60
+_CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
+_OF_WAVES = 1e-8
+
+MOMENTS = "moments"
+"""What evaluations by these bounds are called: no certificate repeats them."""
+Mean: TypeAlias = Callable[[Floats], Floats]
+Booleans: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Common:
+    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, a unit.
+
+    ``main`` is the line of the term that decides. ``far`` are the ends of cells of frequencies, as long as each other,
+    beyond those at which moments tell enough.
+    """
+
+    others: int
+    parameters: Parameters
+    gain: float
+    main: float
+    far: Floats
+    log_unit: float
+
+    def smoothing(self, s: float) -> float:
+        """Return sigma times s for a line at s."""
+        return max(_SMOOTHED * s / float(self.far[-1]), _LEAST_SMOOTHING)
+
+
+def bounds_by_moments(
+    classes: Floats,
+    pairs: tuple[Floats, Floats],
+    e: Floats,
+    n: int,
+    parameters: Parameters,
+    log_unit: float,
+    size: int = _CHUNK,
+) -> Floats:
+    """Return upper bounds on D(P - E Q) for the rows P and Q of some pairs where others hold laws of some classes.
+
+    ``e`` is a column of the levels E, one for each pair; ``parameters`` suit the first pair. All rows may miss mass of
+    probability, and ``size`` pairs are in memory at once. In units of e^log_unit; nan for none.
+
+    Guarantee
+    ---------
+    Every pair has at most this divergence at n users, whichever classes the others have.
+    Proof: docs/proofs/all_pairs.md.
+    """
+    first, second = pairs
+    g, size_of_g = first[0] - e[0] * second[0], first[0] + e[0] * second[0]
+    with np.errstate(all="ignore"):  # what is no number proves nothing
+        w, reach = (np.where(classes > 0.0, x / classes, 0.0) for x in (g, size_of_g))
+        common = _common(w, classes, float(np.nanmax(reach)), float(np.maximum(g, 0.0).sum()), n, parameters, log_unit)
+        if common is None:
+            return np.full(len(first), nan)
+        parts = [slice(i, i + size) for i in range(0, len(first), size)]
+        return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
+
+
+def bound_of_laws(laws: Sequence[BallGparv], mixed: bool, n: int, parameters: Parameters, log_unit: float) -> float:
+    """Return an upper bound on the divergence where others have some of these laws of G; nan for none.
+
+    The laws are those of one pair of inputs, or with ``mixed`` such that all mixtures with equal E[G_+] may occur.
+    In units of e^log_unit.
+
+    Guarantee
+    ---------
+    It is at least the divergence at n users, whichever laws the others have. Proof: docs/proofs/all_pairs.md.
+    """
+    numbers = [x for g in laws for x in (*g.values, *g.masses, g.null_mass) if not x.is_zero()]
+    is_known = all(x.rel_accuracy_bits() >= _LEAST_BITS for x in numbers)
+    if n < 2 or not is_known or any(not g.singular.is_zero() for g in laws):
+        return nan
+    whole = [BallGparv((*g.values, arb(0)), (*g.masses, g.null_mass), arb(0), arb(0)) for g in laws]
+    g = FloatClasses.of(whole, 0.0)
+    reach, gains = float(np.abs(g.values).max()), g.gains * (1.0 + 16.0 * UNIT)
+    with np.errstate(all="ignore"):
+        common = _common(g.values, g.masses, reach, float(gains.max()), n, parameters, log_unit)
+        if common is None:
+            return nan
+        found = _worst(g.values[None], g.masses, gains[None], np.array([[reach]]), common, mixed=mixed)
+        return float(found[0]) * _SLACK
+
+
+def _common(
+    w: Floats, masses: Floats, reach: float, gain: float, n: int, parameters: Parameters, log_unit: float
+) -> _Common | None:
+    """Return what suits the values and masses of one pair, a row for each class; None where nothing does."""
+    second, fourth = ((masses * w**k).sum(axis=1) for k in (2, 4))
+    spread, heavy = sqrt(float(np.nanmax(second))), float(np.nanmax(fourth / second**2))
+    if not gain > 0.0 or parameters.tilt_a * parameters.p_lo > _LARGEST_EXPONENT:
+        return None
+    main = max(parameters.terms, key=lambda t: log(t.a) - t.lam * (n - 1) * gain)
+    # Up to half of the square at which fourth moments outweigh second ones, they say how |M| falls.
+    start = max(2.0 * main.s, min(_FAR_FROM, (6.0 / (3.0 + heavy)) ** 0.5) / spread)
+    # Waves of huge values are known up to a frequency.
+    step = min(_FAR_STEP / spread, 0.5 * start, (_WITHIN * _AT_MOST / reach - start) / _FAR_CELLS)
+    if not step > 0.0:
+        return None
+    far = np.asarray(start + step * np.arange(_FAR_CELLS + 1.0))
+    return _Common(n - 1, parameters, gain, main.s, far, log_unit)
+
+
+def _bounds(classes: Floats, first: Floats, second: Floats, e: Floats, c: _Common) -> Floats:
+    """Return upper bounds on the divergences of some pairs over all data sets in the unit; nan for none."""
+    g, size = first - e * second, first + e * second
+    gains = np.maximum(g + 8.0 * UNIT * size, 0.0).sum(axis=1)
+    unit = (np.maximum(g, 0.0).sum(axis=1) / c.gain)[:, None]
+    gains = gains[:, None] / unit
+    scaled = unit[:, :, None] * classes
+    seen = (scaled > 0.0) | (size[:, None, :] > 0.0)  # elsewhere nothing is ever sent
+    w = np.where(seen, g[:, None, :] / scaled, 0.0)
+    reach = np.where(seen, size[:, None, :] / scaled, 0.0).max(axis=(1, 2))[:, None]
+    return np.asarray(unit[:, 0] * _worst(w, classes, gains, reach, c) * _SLACK)
+
+
+def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, mixed: bool = False) -> Floats:
+    """Return upper bounds in the unit, but for roundings, from values w with these masses: pair, class, message.
+
+    ``gains`` are E[w+] and ``reach`` what roundings are relative to: pair, class or one for all.
+    """
+    p, terms = c.parameters, c.parameters.terms
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.einsum("xy,pxy->px", masses, values))
+
+    above = np.maximum(w, 0.0)
+    lines = _lines(w, above, c, mean)
+    tilt = (reduce(np.maximum, lines) + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
+    doubt = 16.0 * UNIT * reach
+    error = 2.0 * UNIT * (masses.shape[1] + 16.0 + 64.0 * float(np.minimum(tilt, LARGEST).max()))
+    plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
+
+    def powers_of(moments: Floats) -> Floats:
+        return c.others * logarithms_above(moments * (1.0 + error))
+
+    beyond = mean(plus * exponentials(p.tilt_b * w)).max(axis=1, keepdims=True)
+    few = powers_of(mean(exponentials(p.tilt_b * w - p.tilt_a * above)))
+    bad = p.tilt_a * p.p_lo + logarithms_above(beyond) + few
+    found, valid = _raised(bad - c.log_unit), (tilt <= LARGEST) & (error <= _BLURRED)
+    valid = valid & (c.far[-1] * reach <= _AT_MOST)
+    below = above / (1.0 + np.sqrt(1.0 + above / p.p_lo))  # beta(w+) w+ of docs/proofs/all_data_sets.md
+    tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t, s in zip(terms, lines, strict=True)]
+    shapes, known = _integrals(w, lines, tilts, mean, doubt, c)
+    valid = valid & known
+    for t, s, weights, (own, wide) in zip(terms, lines, tilts, shapes, strict=True):
+        tilted, smoothing = exponentials(s[:, :, None] * w), c.smoothing(t.s)
+        slow = exponentials(s[:, :, None] * w - t.lam * below)
+        against, for_it, alone = mean(minus * tilted), s * mean(plus * plus * slow), mean(plus * weights)
+        moments = mean(weights)
+        powers = powers_of(moments)
+        order = np.argsort(-powers, axis=1, kind="stable") if mixed else None
+        unlike, smoothed = _product(for_it, against, order), smoothing**2 * _product(gains, against, order)
+        # |A| is at most the first plus the second times u^2/s^2, as |zeta|/s - 1 is at most half of that.
+        sizes = np.stack([_product(gains, alone, order) + unlike + smoothed, 0.5 * unlike + smoothed]) / moments
+        # c(u) such that no input is above the worst: ratios of at most 1 + half of the distance of their powers.
+        scales = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=2, keepdims=True)
+        ratios = (sizes / scales).max(axis=0)
+        integrals = scales[0] * own + scales[1] * wide
+        exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _DEPTH / c.others + 0.5 * smoothing**2
+        found = found + t.a * c.others / (2.0 * pi) * integrals * _raised(exponent - c.log_unit)
+    return np.asarray(np.where(valid, found, np.nan).max(axis=1))
+
+
+def _product(x: Floats, y: Floats, order: NDArray[np.intp] | None) -> Floats:
+    """Return the product of two means of each class, with what mixtures with those before it in the order add to it."""
+    if order is None:
+        return np.asarray(x * y)
+    some, other = (np.take_along_axis(np.broadcast_to(z, order.shape), order, axis=1) for z in (x, y))
+    apart = np.abs((some[:, :, None] - some[:, None, :]) * (other[:, :, None] - other[:, None, :]))
+    added = np.zeros(order.shape)
+    np.put_along_axis(added, order, np.tril(apart).max(axis=2), axis=1)
+    return np.asarray(x * y + added)
+
+
+def _raised(exponent: Floats) -> Floats:
+    """Return e^exponent or more; what is far below 1 is rounded up to one value, what is far above it is inf."""
+    return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
+
+
+def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
+    """Return the line s of each term for each pair, by doubles: any lines give bounds.
+
+    All are multiplied by what suits the main one, but for terms of which that makes too much.
+    """
+
+    multiples = np.array(_MULTIPLES)
+
+    def heights(s: float, lam: float) -> Floats:
+        tilted = (np.exp(x * s * w - lam * above) for x in _MULTIPLES)
+        logs = np.stack([c.others * np.log(mean(weights)).max(axis=1) for weights in tilted])
+        return np.asarray(np.nan_to_num(logs - 2.0 * np.log(multiples)[:, None], nan=inf))
+
+    usual, pairs, lines = heights(c.main, 0.0).argmin(axis=0), np.arange(len(w)), []
+    for t in c.parameters.terms:
+        height = heights(t.s, t.lam)
+        best = height.argmin(axis=0)
+        is_usual = height[usual, pairs] <= height[best, pairs] + _TOO_MUCH
+        lines.append(t.s * multiples[np.where(is_usual, usual, best)][:, None])
+    return lines
+
+
+def _integrals(
+    w: Floats, lines: Sequence[Floats], tilts: Sequence[Floats], mean: Mean, doubt: Floats, c: _Common
+) -> tuple[list[tuple[Floats, Floats]], Booleans]:
+    """Return bounds on the integrals of |M|^N e^(-sigma^2 u^2/2)/|zeta|^2, and of u^2/s^2 times that, for each term.
+
+    And where roundings are far below the spread of the tilted laws. |M| is in units of its largest value.
+    """
+    far, N = c.far, c.others
+    step = far[1] - far[0]
+    real, imag = turns((far[0] + 0.5 * step) * w)  # the waves e^(iuw) in the middles of cells, for all terms at once
+    step_real, step_imag = turns(step * w)
+    moments, moduli = [mean(weights) for weights in tilts], [list[Floats]() for _ in tilts]
+    for _ in range(_FAR_CELLS):
+        for weights, whole, squares in zip(tilts, moments, moduli, strict=True):
+            squares.append((mean(weights * real) ** 2 + mean(weights * imag) ** 2) / whole**2)
+        real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
+    found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
+    for t, s, weights, whole, squares in zip(c.parameters.terms, lines, tilts, moments, moduli, strict=True):
+        sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]))
+        centre = mean(weights * w) / whole
+        away = w - centre[:, :, None]
+        once = weights * away
+        twice = once * away
+        shift, square = (mean(x) / whole for x in (once, twice))
+        valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
+        falls = list[Floats]()
+        for part in _NEAR_BY:  # of messages that are far away nothing is used but that cosines are at most 1
+            near_by = np.abs(away) <= part * np.sqrt(N * square)[:, :, None]
+            some, first, second, fourth = (
+                mean(np.where(near_by, x, 0.0)) / whole for x in (weights, once, twice, twice * away * away)
+            )
+            crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
+            variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
+            variance = np.where((variance > 0.5 * some * second) & (variance > 2e-3 * square), variance, 0.0)[..., None]
+            quartic = np.maximum((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5), _LEAST)
+            reach = np.where(variance > 0.0, 24.0 * variance / quartic[..., None], inf)
+            falls.append(_near_powers(near, N * variance, reach))
+            if near_by.all():
+                break
+        apart = np.sqrt(np.maximum(1.0 - np.stack(squares, axis=-1) - _OF_WAVES, 0.0))
+        apart = np.maximum(apart - 0.5 * step * np.sqrt(square * (1.0 + 1e-5))[..., None], 0.0)
+        powers = np.minimum.reduce(falls), _power(0.5 * N * apart**2)
+        parts = (_over(cells, power, s, sigma) for cells, power in zip((near, far), powers, strict=True))
+        last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
+        tails = last / far[-1], last * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * far[-1])) / s**2
+        own, wide = (2.0 * (x + y + tail) for x, y, tail in zip(*parts, tails, strict=True))
+        found.append((own, wide))
+    return found, valid
+
+
+def _cells_near(s: Floats, far: float) -> Floats:
+    """Return the ends of cells of frequencies up to where waves are taken: evenly up to s, then by a constant ratio."""
+    first = np.minimum(s, far)[:, :, None]
+    even = np.broadcast_to(np.linspace(0.0, 1.0, _NEAR_CELLS + 1)[:-1], (len(s), 1, _NEAR_CELLS))
+    return np.asarray(
+        first * np.concatenate([even, (far / first) ** np.linspace(0.0, 1.0, _BETWEEN_CELLS + 1)], axis=-1)
+    )
+
+
+def _over(cells: Floats, powers: Floats, s: Floats, sigma: Floats) -> tuple[Floats, Floats]:
+    """Return both integrals over cells on which the mean power is given; the rest is largest on one side."""
+    left, right, square_s = cells[..., :-1] ** 2, cells[..., 1:] ** 2, (s * s)[:, :, None]
+    smooth = exponentials(-np.minimum(0.5 * sigma[:, :, None] ** 2 * left, LARGEST))
+    whole = (powers + exp(-_DEPTH)) * np.diff(cells) * smooth
+    own, wide = whole / (square_s + left), whole * right / (square_s + right) / square_s
+    return own.sum(axis=-1), wide.sum(axis=-1)
+
+
+def _power(fall: Floats) -> Floats:
+    return exponentials(-np.clip(fall, 0.0, LARGEST))
+
+
+def _near_powers(cells: Floats, bend: Floats, reach: Floats) -> Floats:
+    """Return bounds on the means of e^-f over cells, f(u) = bend u^2 (1 - u^2/reach)/2 where that does not fall.
+
+    The largest value, or what a tangent of f gives where f is convex.
+    """
+
+    def fall(u: Floats) -> Floats:
+        return 0.5 * bend * u * u * np.maximum(1.0 - u * u / reach, 0.0)
+
+    middle, half = 0.5 * (cells[..., 1:] + cells[..., :-1]), 0.5 * np.diff(cells)
+    largest = _power(np.minimum(fall(cells[..., :-1]), fall(cells[..., 1:])))
+    rise = bend * middle * (1.0 - 2.0 * middle * middle / reach) * half
+    known = (6.0 * cells[..., 1:] ** 2 <= reach) & (rise <= 1.0)
+    raised = exponentials(np.where(known, rise, 0.0))
+    return np.where(
+        known, np.minimum(_power(fall(middle)) * (2.0 + 0.5 * (raised + 1.0 / raised)) / 3.0, largest), largest
+    )
