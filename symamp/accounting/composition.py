@@ -270,7 +270,7 @@ class Composition(HasCurve, Accounted):
         if self.known.largest <= high[0]:
             high = self.known.largest, None, 0
             proved[0] = None if high[0] == inf else self._beyond_all(exact_double(high[0]))
-        proof = RoundsProof(*proved)
+        proof = RoundsProof(proved[0], proved[1])
         aimed = width or max(found.gap for found, _ in self.rounds)
         least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (low[0], high[0]))
         own, limited = Interval(least.below, most.above), above.limited or below.limited

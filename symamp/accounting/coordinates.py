@@ -32,10 +32,10 @@ from symamp.randomizers.combined import Joint
 from symamp.randomizers.families.unary_encoding import _Unary as Unary
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.settings.participation import DRAWN, Participation, checked_participation
-from symamp.settings.question import Query, Question, checked_subject
+from symamp.settings.question import Question, checked_subject
 from symamp.settings.rounds import Rounds
 from symamp.settings.users_who_differ import HeterogeneousUsers
-from symamp.sums.coordinate_sums import BITS, Held, Range, UnarySums
+from symamp.sums.coordinate_sums import BITS, UnarySums
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import log_of_ball
 
@@ -57,32 +57,6 @@ class Bit(RoundAbove):
     @property
     def accuracy(self) -> Settings:
         return _ACCURACY
-
-
-@dataclass(frozen=True)
-class SumsProof:
-    """What proves an answer about unary encodings: two rounds of one bit above, the sums of two data sets below."""
-
-    above: RoundsProof
-    held: Held
-    counts: tuple[Range, Range]
-    size: int
-    eps: str
-    most: Dyadic
-
-    @property
-    def shown(self) -> str:
-        """The evaluations behind both ends, in one line."""
-        held = "; below: at {}, {} of the other users hold the victim's first input and {} the second, all counts"
-        return self.above.shown.removesuffix("; below: none") + held.format(self.eps, *self.held)
-
-    def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
-        """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
-
-        Its upper end is that of the two rounds, ``most``, where the local budget of the encoding is less.
-        """
-        below = Sums(self.size, self.eps, BITS, counts_of_coordinates(self.held, self.counts))
-        return self.above.certificate(asked, least, self.most, rounds, below if least.mantissa > 0 else None)
 
 
 @dataclass(frozen=True)
@@ -185,7 +159,9 @@ class CoordinateSums(RoundProfile, HasCurve):
         if not isinstance(answer.proof, RoundsProof):  # beyond all losses
             return replace(answer, question=question)
         least = max(least, ZERO)
-        proof = SumsProof(answer.proof, found.held, found.ranges, int(self.mechanism["D"]), eps, answer.most)
+        evidence = counts_of_coordinates(found.held, found.ranges)
+        sums = Sums(int(self.mechanism["D"]), eps, BITS, evidence, answer.most)
+        proof = replace(answer.proof, sums=sums)
         own = Interval(least.below, most.above)
         return replace(answer, question=question, least=least, most=most, bound=own, proof=proof)
 

@@ -170,9 +170,7 @@ def profile(
     >>> 1.0 < sa.profile(crowd).rounds(10).epsilon("1e-6", gap=0.01).upper < 1.1
     True
     """
-    if _is(view, MESSAGES):
-        return _shuffled(mechanism, n, method, neighbours, victim, participation)
-    return _summed(mechanism, n, method, neighbours, victim, participation, None, view)
+    return _whole(mechanism, n, method, neighbours, victim, participation, view)
 
 
 @checked_call
@@ -279,12 +277,8 @@ def delta(
     >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
     8.2011...e-05
     """
-    if not _is(view, MESSAGES):
-        return _summed(mechanism, n, method, neighbours, victim, participation, digits, view).delta(
-            eps, gap=gap, effort=effort
-        )
-    found = _shuffled(mechanism, n, method, neighbours, victim, participation)
-    return found.delta(eps, gap=_GAP if gap is None else gap, digits=digits, effort=effort)
+    found = _whole(mechanism, n, method, neighbours, victim, participation, view, digits)
+    return found.delta(eps, effort=effort, **_accuracy(found, gap, digits))
 
 
 @checked_call
@@ -317,54 +311,42 @@ def epsilon(
     >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
     0.0232533...
     """
-    if not _is(view, MESSAGES):
-        return _summed(mechanism, n, method, neighbours, victim, participation, digits, view).epsilon(
-            delta, gap=gap, effort=effort
-        )
-    found = _shuffled(mechanism, n, method, neighbours, victim, participation)
-    return found.epsilon(delta, gap=_GAP if gap is None else gap, digits=digits, effort=effort)
+    found = _whole(mechanism, n, method, neighbours, victim, participation, view, digits)
+    return found.epsilon(delta, effort=effort, **_accuracy(found, gap, digits))
 
 
-def _is(word: object, known: str) -> bool:
-    """Return whether an argument, which may be anything, is this word."""
-    return isinstance(word, str) and word == known
+def _accuracy(found: Profile | CoordinateSums, gap: float | None, digits: int | None) -> dict[str, Any]:
+    """Return how closely numbers are asked for: of coordinates ``gap`` is a width of eps."""
+    if isinstance(found, CoordinateSums):
+        return {"gap": gap}
+    return {"gap": _GAP if gap is None else gap, "digits": digits}
 
 
-def _summed(
+def _whole(
     mechanism: Any,
-    n: Count,
+    n: Any,
     method: object,
     neighbours: Compared,
     victim: object,
     participation: Participation | None,
-    digits: object,
     view: str,
-) -> CoordinateSums:
-    """Return the view by coordinates; raise ArgumentError for arguments that are about whole messages."""
-    near = None if _is(neighbours, ALL) else neighbours
-    is_by_coordinates(view, participation, (method, near, victim, digits))
-    return coordinate_sums(mechanism, n, participation)
-
-
-def _shuffled(
-    mechanism: Subject | HeterogeneousUsers,
-    n: Count | None,
-    method: object,
-    neighbours: Compared,
-    victim: object,
-    participation: Participation | None,
-) -> Profile:
+    digits: object = None,
+) -> Profile | CoordinateSums:
+    """Return what is asked about: shuffled messages, of one mechanism or of users who differ, or coordinates."""
+    every = isinstance(neighbours, str) and neighbours == ALL
+    if is_by_coordinates(view, participation, (method, None if every else neighbours, victim, digits)):
+        return coordinate_sums(mechanism, n, participation)
     if not isinstance(mechanism, HeterogeneousUsers):
         if victim is not None:
             raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
         return Profile(Question.of(mechanism, n, method, neighbours, participation))
-    mechanism = mechanism.seen(participation)
+    crowd = mechanism.seen(participation)
     for name, value in (("n", n), ("method", method)):
         if value is not None:
             raise ArgumentError(name, Problem("users who differ have a fixed n and one bound"), "leave it out")
-    if neighbours != ALL:
+    if not every:
         raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ, or mechanisms .near(neighbours)")
-    return Profile(Question.of_users(mechanism, victim))
+    return Profile(Question.of_users(crowd, victim))
 
 
 # The names of the analyses come from the registry: no second list of them can fall behind.

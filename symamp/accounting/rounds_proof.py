@@ -60,13 +60,21 @@ class Side:
 class Sums:
     """What proves the lower end where coordinates are summed: how many there are, the level, its bits, the evidence.
 
-    The rounds are then those of one bit, two for each of the unary encoding.
+    The rounds are then those of one bit, two for each of the unary encoding. ``most`` is their upper end, where the
+    local budget of the encoding is less.
     """
 
     size: int
     eps: str
     precision: int
     evidence: Data
+    most: Dyadic
+
+    @property
+    def plan(self) -> str:
+        """How the evaluation is done, in words."""
+        held = "{}, {} of the other users hold the victim's first input and {} the second"
+        return held.format("all counts", *self.evidence["held"])
 
 
 @dataclass
@@ -221,24 +229,22 @@ class RoundsProof:
 
     above: Side | None
     below: Side | None
+    sums: Sums | None = None
 
     @property
     def shown(self) -> str:
         """The evaluations behind both ends, in one line."""
         return "; ".join(
             f"{name}: " + ("none" if side is None else f"at {side.eps} by {side.plan}")
-            for name, side in (("above", self.above), ("below", self.below))
+            for name, side in (("above", self.above), ("below", self.sums or self.below))
         )
 
-    def certificate(
-        self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds, sums: Sums | None = None
-    ) -> dict[str, Any]:
+    def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 
         Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
         a part in 10^9, for roundings, or in 10^6 where a plan is so fine that it depends on them; a lower end from
-        cells of messages is not claimed. Takes some seconds. ``sums`` prove the lower end where coordinates are summed,
-        as it is.
+        cells of messages is not claimed. Takes some seconds. A lower end by sums of coordinates is claimed as it is.
 
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
@@ -246,11 +252,10 @@ class RoundsProof:
             raise ArgumentError(
                 "certificate", Problem(f"no certified points belong to {rounds}"), "ask for a larger delta"
             )
-        listed = self.below is not None and all(
-            c.data_set is None or _is_listed(c.data_set[0]) for c in self.below.curves
-        )
-        is_listed = listed and sums is None and least.mantissa > 0
-        sides = {True: self.above, False: self.below if is_listed else None}
+        most = most if self.sums is None else self.sums.most
+        below, sums = (self.below, self.sums) if least.mantissa > 0 else (None, None)
+        is_listed = below is not None and all(c.data_set is None or _is_listed(c.data_set[0]) for c in below.curves)
+        sides = {True: self.above, False: below if is_listed else None}
         kinds = [_Kind(text, count) for text, count in rounds.listed]
         for up, side in sides.items():
             free = list(kinds)

@@ -64,11 +64,12 @@ class Statement:
 
 @dataclass(frozen=True)
 class Theorem(Statement):
-    """A theorem that is no bound by itself: its name, its page in docs/proofs, and what it supposes."""
+    """A theorem that no ``method`` names: its name, its page in docs/proofs, what it supposes, and its source."""
 
     name: str
     proof: str
     hypotheses: tuple[Hypothesis, ...]
+    source: str = ""
 
 
 def every(test: Callable[[Subject], str | None]) -> Callable[[Setting], str | None]:

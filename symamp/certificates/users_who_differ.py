@@ -35,8 +35,6 @@ from symamp.randomizers.mechanism import DATA, Mechanism
 from symamp.settings.group_sums import BITS
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import (
-    DATA_THEOREM,
-    MESSAGES_THEOREM,
     Constant,
     HeterogeneousUsers,
     members_below,
@@ -66,7 +64,7 @@ class Users:
 
     def supposed(self, found: Iterable[Evidence]) -> list[str]:
         """Return what the theorem supposes."""
-        return sentences((DATA_THEOREM if self.crowd.shuffled == DATA else MESSAGES_THEOREM).hypotheses)
+        return sentences(self.crowd.theorem.hypotheses)
 
     @property
     def setting(self) -> Data:

@@ -9,19 +9,10 @@ from dataclasses import dataclass
 from math import comb
 from typing import TypeAlias
 
-import sympy as sp
-
 from symamp.errors import ArgumentError, Problem, checked_call
-from symamp.exact.histograms import (
-    Divergence,
-    HistogramLaw,
-    HistogramLaws,
-    as_divergence,
-    check_size,
-    divergence,
-    excess_of_pair,
-)
-from symamp.exact.weights import BITS, Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
+from symamp.exact.every_data_set import Counts, EveryDataSet
+from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence
+from symamp.exact.weights import finite_table
 from symamp.numbers.reading import budget, users
 from symamp.numbers.surroundings import undisturbed
 
@@ -30,7 +21,6 @@ Progress: TypeAlias = Callable[[int, int], None] | bool | None
 _MOST_PAIRS = 20_000_000
 """Pairs of neighbouring data sets up to symmetry: more are refused. A rule of thumb."""
 
-Counts = tuple[int, ...]
 Case = tuple[int, int, Counts]
 """Indices of x0 and x1, and how many other users hold each input."""
 
@@ -99,73 +89,36 @@ def worst_dataset(mech: object, n: object, eps: object, progress: Progress = Non
     table, number, level = finite_table(mech), users(n), budget(eps)
     if table.numeric is not None and table.numeric.is_restricted:
         raise ArgumentError("mech", repr(table), "a table all of whose inputs are compared")
-    columns = merged_columns(table, table.inputs)
-    inputs = len(table.inputs)
+    every, inputs = EveryDataSet(table, number), len(table.inputs)
+    order = every.level(level)
     total = comb(number + inputs - 2, inputs - 1) * inputs * (inputs - 1)
-    weights = weights_of(columns, BITS)
-    check_size("n", number, weights, max(1, number * inputs // len(columns)))
-    exchanges = Exchanges(columns)
+    check_size("n", number, every.weights, max(1, number * inputs // len(every.columns)))
+    exchanges = Exchanges(every.columns)
     if exchanges.count(number - 1) * inputs * (inputs - 1) > _MOST_PAIRS:
         many = Problem(f"{number} users with {inputs} inputs have more than {_MOST_PAIRS} pairs of data sets")
         raise ArgumentError("n", many, "take fewer users or inputs")
-    search = _Search(columns, weights, number, level)
+    best, kept, examined = (0, 0), dict[Case, tuple[int, int]](), 0
     with _reporter(progress) as report:
         cases = exchanges.representatives(number - 1)
         for done, counts in enumerate(cases):
             report(done, len(cases))
-            search.examine(counts, list(exchanges.pair_representatives(counts)))
+            others = every.law(counts)
+            for pair in exchanges.pair_representatives(counts):
+                examined += 1
+                low, high = every.ends(pair, others, order)
+                if high <= 0 or high < best[0]:
+                    continue
+                if low > best[0]:
+                    kept = {case: ends for case, ends in kept.items() if ends[1] >= low}
+                kept[*pair, counts] = low, high
+                best = max(low, best[0]), max(high, best[1])
         report(len(cases), len(cases))
-    pairs = tuple(_neighbours(table.inputs, case) for case in search.best)
-    if search.is_exact or not pairs:
-        return WorstDataset(search.value, pairs, search.examined, total)
-    values = [divergence(table, pair.data0, pair.data1, level) for pair in pairs]
-    value = Divergence(None, max(v.lower for v in values), max(v.upper for v in values))
-    return WorstDataset(value, pairs, search.examined, total)
-
-
-class _Search:
-    """What is found among the cases of one question, and the powers of laws that they share."""
-
-    def __init__(self, columns: Sequence[Column], weights: Weights, n: int, eps: sp.Expr) -> None:
-        self.columns, self.weights, self.level = columns, weights, level_of_budget(eps, BITS)
-        self.is_exact = weights.is_exact and self.level.is_exact
-        self.scale = weights.scale**n * self.level.scale
-        self.laws = HistogramLaws(weights)
-        self.examined = 0
-        self._best = (0, 0)
-        self._bounds: dict[Case, tuple[int, int]] = {}
-        self._excess: dict[tuple[int, int], HistogramLaw] = {}
-
-    @property
-    def value(self) -> Divergence:
-        """The largest divergence found."""
-        return as_divergence(*self._best, self.scale)
-
-    @property
-    def best(self) -> tuple[Case, ...]:
-        """The cases that may have it."""
-        return tuple(self._bounds)
-
-    def examine(self, counts: Counts, pairs: Sequence[tuple[int, int]]) -> None:
-        """Evaluate some pairs of inputs, given how many of the others hold each input."""
-        common = self.laws.of({x: count for x, count in enumerate(counts) if count})
-        for pair in pairs:
-            self._consider((*pair, counts), self.laws.hockey_stick(common, self._excess_of(pair)))
-        self.examined += len(pairs)
-
-    def _excess_of(self, pair: tuple[int, int]) -> HistogramLaw:
-        if pair not in self._excess:
-            self._excess[pair] = excess_of_pair(self.laws, self.columns, self.weights, pair, self.level)
-        return self._excess[pair]
-
-    def _consider(self, case: Case, bounds: tuple[int, int]) -> None:
-        low, high = bounds
-        if high <= 0 or high < self._best[0]:
-            return
-        if low > self._best[0]:
-            self._bounds = {other: ends for other, ends in self._bounds.items() if ends[1] >= low}
-        self._bounds[case] = bounds
-        self._best = (max(low, self._best[0]), max(high, self._best[1]))
+    pairs = tuple(_neighbours(table.inputs, case) for case in kept)
+    value = as_divergence(*best, every.scale(order))
+    if pairs and not (every.weights.is_exact and order.is_exact):
+        values = [divergence(table, pair.data0, pair.data1, level) for pair in pairs]
+        value = Divergence(None, max(v.lower for v in values), max(v.upper for v in values))
+    return WorstDataset(value, pairs, examined, total)
 
 
 def _neighbours(inputs: Sequence[str], case: Case) -> Neighbours:

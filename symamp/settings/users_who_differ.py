@@ -81,7 +81,12 @@ class HeterogeneousUsers:
 
     def __post_init__(self) -> None:
         if not self.parameters:  # of a family it is checked of each member
-            _THEOREMS[self.shuffled].check(self, "users who differ")
+            self.theorem.check(self, "users who differ")
+
+    @property
+    def theorem(self) -> Theorem:
+        """What bounds them."""
+        return _THEOREMS[self.shuffled]
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -321,15 +326,11 @@ MESSAGE_SPACE = Hypothesis(
     f"{_MOST_INPUTS}.",
     _no_message_space,
 )
-DATA_THEOREM = Theorem(
-    "data shuffled", "users_who_differ", (DATA_SHUFFLED, EVERYONE, RANDOMIZER, FINITE_BUDGET, ONE_COMPARISON)
-)
-MESSAGES_THEOREM = Theorem(
-    "messages shuffled",
-    "users_who_differ",
-    (MESSAGES_SHUFFLED, FINITE_BUDGET, ONE_COMPARISON, MESSAGE_SPACE),
-)
-_THEOREMS = {DATA: DATA_THEOREM, MESSAGES: MESSAGES_THEOREM}
+_DATA = (DATA_SHUFFLED, EVERYONE, RANDOMIZER, FINITE_BUDGET, ONE_COMPARISON)
+THEOREM_C = Theorem("data shuffled", "users_who_differ", _DATA, "Theorem C (docs/proofs/users_who_differ.md)")
+_MESSAGES = (MESSAGES_SHUFFLED, FINITE_BUDGET, ONE_COMPARISON, MESSAGE_SPACE)
+THEOREM_D = Theorem("messages shuffled", "users_who_differ", _MESSAGES, "Theorem D (docs/proofs/users_who_differ.md)")
+_THEOREMS = {DATA: THEOREM_C, MESSAGES: THEOREM_D}
 
 
 # --- Messages shuffled: the common blanket of the others for one group of victims (Theorem D), and data sets below it

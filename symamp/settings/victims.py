@@ -146,9 +146,8 @@ def _triple(victim: Victim, hiding: Callable[[int], arb]) -> OfGroup:
                 atoms.append(Atom(known(x0 / mass), known(x1 / mass), known(c.size * mass)))
             else:
                 singular.append((known(c.size * x0), known(c.size * x1)))
-    source = "Theorem D (docs/proofs/users_who_differ.md)"
-    law = LawTriple(Law(tuple(atoms), tuple(singular)), victim.pair)
-    return OfGroup("messages shuffled", ProofStatus.PROVED, source, law, group=victim.group)
+    law, theorem = LawTriple(Law(tuple(atoms), tuple(singular)), victim.pair), victim.crowd.theorem
+    return OfGroup(theorem.name, ProofStatus.PROVED, theorem.source, law, group=victim.group)
 
 
 @lru_cache(maxsize=16)
@@ -171,11 +170,11 @@ class OfVictims(ByEstimates):
 
     @property
     def method(self) -> str:
-        return f"{self.crowd.shuffled} shuffled"
+        return self.crowd.theorem.name
 
     @property
     def source(self) -> str:
-        return f"Theorem {'C' if self.crowd.shuffled == DATA else 'D'} (docs/proofs/users_who_differ.md)"
+        return self.crowd.theorem.source
 
     @property
     def pair(self) -> tuple[str, str]:

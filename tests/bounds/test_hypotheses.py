@@ -13,19 +13,22 @@ import sympy as sp
 
 import symamp as sa
 from symamp.bounds.bound import Bound
-from symamp.bounds.hypotheses import Hypothesis
+from symamp.bounds.hypotheses import Hypothesis, Theorem
 from symamp.bounds.own_law import own_law
 from symamp.bounds.registry import BOUNDS, named
 from symamp.errors import SupportMismatchError
 from symamp.literature.registry import CLOSED_FORMS
 from symamp.randomizers.catalogue import catalogue
-from symamp.settings.participation import PARTICIPATION, REMOVING
-from symamp.settings.sample import SAMPLING, Sample
-from symamp.settings.users_who_differ import DATA_THEOREM, MESSAGES_THEOREM
+from symamp.settings.sample import Sample
 from tests.sampled import some
 
 PROOFS = Path(__file__).resolve().parents[2] / "docs" / "proofs"
-THEOREMS = {t.name: t for t in (DATA_THEOREM, MESSAGES_THEOREM, SAMPLING, PARTICIPATION, REMOVING)}
+MODULES = [
+    importlib.import_module(m.name)
+    for m in pkgutil.walk_packages(sa.__path__, "symamp.")
+    if not m.name.endswith("__main__")
+]
+THEOREMS = {v.name: v for m in MODULES for v in vars(m).values() if isinstance(v, Theorem)}
 STATEMENTS = {**BOUNDS, **THEOREMS, **CLOSED_FORMS}
 X, Y = sp.symbols("x y", real=True)
 AFFINE = 1 + X * (2 * Y - 1) / 2
@@ -179,12 +182,7 @@ def test_each_fact_has_a_setting_that_fails_it_and_one_that_does_not(name):
 
 
 def test_each_hypothesis_is_used_and_has_a_name_and_a_sentence_of_its_own():
-    modules = [
-        importlib.import_module(m.name)
-        for m in pkgutil.walk_packages(sa.__path__, "symamp.")
-        if not m.name.endswith("__main__")
-    ]
-    found = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Hypothesis)}.values()
+    found = {id(v): v for m in MODULES for v in vars(m).values() if isinstance(v, Hypothesis)}.values()
     used = {id(h) for statement in STATEMENTS.values() for h in statement.hypotheses}
     assert all(id(h) in used for h in found)
     assert len({h.name for h in found}) == len({h.sentence for h in found}) == len(found)
