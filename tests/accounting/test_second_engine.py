@@ -55,7 +55,7 @@ def by_transforms(pair, ratio, count, eps, theta, shift, size):
 @pytest.mark.parametrize(
     ("eps0", "n", "ratio", "reach", "count", "eps", "size"),
     [
-        (1, 10**6, fmpq(10_001, 10_000), 50, 2, "0.0039", 512),
+        pytest.param(1, 10**6, fmpq(10_001, 10_000), 50, 2, "0.0039", 512, marks=pytest.mark.slow),
         (1, 10**6, fmpq(10_001, 10_000), 50, 100, "0.03", 2048),
         (1, 10**6, fmpq(5001, 5000), 25, 10_000, "0.34", 8192),
         (4, 10**4, fmpq(101, 100), 60, 100, "4.6", 4096),

@@ -241,8 +241,8 @@ TABLES = [
     ("table", "n", "E", "ratios"),
     [
         (TABLES[0], 20, Fraction(11, 10), (1.3, 1.6)),
-        (TABLES[1], 18, Fraction(11, 10), (1.9, 1.3)),
-        (TABLES[2], 12, Fraction(13, 10), (1.5, 1.2)),
+        pytest.param(TABLES[1], 18, Fraction(11, 10), (1.9, 1.3), marks=pytest.mark.slow),
+        pytest.param(TABLES[2], 12, Fraction(13, 10), (1.5, 1.2), marks=pytest.mark.slow),
         pytest.param(TABLES[0], 12, Fraction(13, 10), (1.7, 2.1), marks=pytest.mark.slow),
         pytest.param(TABLES[3], 12, Fraction(11, 10), (1.5, 2.2), marks=pytest.mark.slow),
     ],

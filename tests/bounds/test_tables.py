@@ -38,6 +38,7 @@ from symamp.settings.question import Query
 from symamp.sums.divergence import Settings
 from symamp.sums.kernels.floats import float_sum
 from tests.oracle import histograms as oracle
+from tests.sampled import some
 
 SEEDS = range(60)
 
@@ -150,7 +151,7 @@ def test_classes_of_pairs_are_found_exactly():
 # ------------------------------------------------------------------------------------------------------ all pairs
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", some(SEEDS, 20))
 def test_a_pair_that_is_closed_lies_below_the_bound(seed):
     rng, table = Random(1000 + seed), table_of(seed)
     n, E = rng.choice((1, 2, 4, 6)), 1 + (ratio_of(table) - 1) * Fraction(rng.randint(0, 6), 10)

@@ -10,6 +10,7 @@ from flint import arb
 
 from symamp.verifier import sums, verify
 from tests.certificates import exact, honest, run
+from tests.sampled import some
 
 F = Fraction
 
@@ -29,14 +30,14 @@ def judged(campaign, count, seed):
     return found
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", some(range(2), 1))
 def test_no_mutation_that_states_a_falsehood_is_accepted(quick, seed):
     found = judged("mutations", 600, 1000 + seed)
     assert found["compared"] > 100
     assert found["refused"] > 150
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", some(range(2), 1))
 def test_no_plan_proves_a_falsehood(quick, seed):
     assert judged("plans", 500, 2000 + seed)["compared"] > 250
 

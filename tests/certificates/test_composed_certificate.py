@@ -166,11 +166,12 @@ def test_rounds_of_small_joints_have_certificates():
 
 def test_beyond_all_losses_nothing_is_left():
     """Of delta from the sum of all budgets on, and of eps where that sum is the upper end."""
+    few = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=50, method="blanket").sampled(n=50, of=250).rounds(2)
     sampled = PROFILE.sampled(n=1000, of=5000).rounds(2)
     for answer in (
         sa.from_privacy_profile([(0, 0.2), (1, 0)]).rounds(2).delta("5"),
         sampled.delta("3/2"),
-        sampled.epsilon("1e-5000"),
+        few.epsilon("1e-300"),
     ):
         claim = checked(answer)["claim"]
         assert (claim["quantity"], claim["upper"]) == ("delta", "0") or float(
@@ -179,6 +180,11 @@ def test_beyond_all_losses_nothing_is_left():
     less = json.loads(json.dumps(sampled.delta("3/2").certificate()))
     less["claim"]["eps"] = "1/2"
     assert status(less) == "invalid"
+
+
+@pytest.mark.slow
+def test_a_delta_far_beyond_all_losses_has_a_certificate():
+    assert Fraction(checked(PROFILE.sampled(n=1000, of=5000).rounds(2).epsilon("1e-5000"))["claim"]["lower"]) > 0
 
 
 # ----------------------------------------------------------------------------------------------------- command line

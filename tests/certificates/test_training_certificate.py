@@ -235,7 +235,7 @@ def test_replacement_of_tables_has_certificates():
     "noise",
     [
         sa.training.NoiseStep(sa.Laplace(eps0=1)),
-        sa.training.NoiseStep(sa.Logistic(eps0=1)),
+        pytest.param(sa.training.NoiseStep(sa.Logistic(eps0=1)), marks=pytest.mark.slow),
         sa.training.DiscreteGaussianStep(sigma=4),
     ],
     ids=["Laplace", "logistic", "discrete Gaussian"],

@@ -490,12 +490,14 @@ def constant_data_set(below, L, pair, other, n, eps, bins=1200):
     ("family", "below", "eps0", "n", "eps"),
     [
         (sa.Laplace, below_laplace, 1, 1000, 0.11),
-        (sa.Laplace, below_laplace, 2, 10**4, 0.072),
+        pytest.param(sa.Laplace, below_laplace, 2, 10**4, 0.072, marks=pytest.mark.slow),
         (sa.Logistic, below_logistic, 1, 10**4, 0.0195),
-        (sa.Logistic, below_logistic, 2, 1000, 0.166),
+        pytest.param(sa.Logistic, below_logistic, 2, 1000, 0.166, marks=pytest.mark.slow),
         (lambda eps0: sa.Gaussian(sigma=1 / sp.Integer(eps0)), below_normal, 1, 10**6, 0.00524),
         (lambda eps0: sa.Cauchy(scale=1 / sp.Integer(eps0)), below_cauchy, 1, 1000, 0.0817),
-        (lambda eps0: sa.Cauchy(scale=1 / sp.Integer(eps0)), below_cauchy, 2, 10**6, 0.005),
+        pytest.param(
+            lambda eps0: sa.Cauchy(scale=1 / sp.Integer(eps0)), below_cauchy, 2, 10**6, 0.005, marks=pytest.mark.slow
+        ),
         (lambda eps0: sa.DiscreteGaussian(B=7 * eps0, sigma=7), below_integers, 1, 10**6, 0.00368),
     ],
 )

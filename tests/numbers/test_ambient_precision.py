@@ -45,7 +45,7 @@ def forget():
                     value.cache_clear()
 
 
-SLOW = ("pure", "gaussian", "density", "rounds", "renyi", "tradeoff", "least n")
+SLOW = ("pure", "gaussian", "density", "rounds", "renyi", "tradeoff", "least n", "crowd", "noise")
 NAMES = [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in QUESTIONS]
 
 

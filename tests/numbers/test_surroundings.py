@@ -35,7 +35,20 @@ QUESTIONS = USUAL | {
     "worst data set": lambda: sa.exact.worst_dataset(TABLE, n=3, eps="0.1"),
     "gaussian law": lambda: sa.epsilon(sa.Gaussian(sigma=2), n=1000, delta="1e-6"),
 }
-DEAR = (*SLOW, "compare", "gaussian law", "crowd", "generic", "plan", "sampled", "certificate", "check")
+DEAR = (
+    *SLOW,
+    "compare",
+    "gaussian law",
+    "crowd",
+    "generic",
+    "plan",
+    "sampled",
+    "certificate",
+    "check",
+    "noise",
+    "sweep",
+    "largest eps0",
+)
 NAMES = [pytest.param(name, marks=pytest.mark.slow if name in DEAR else ()) for name in QUESTIONS]
 
 

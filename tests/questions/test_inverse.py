@@ -59,7 +59,11 @@ def test_the_largest_budget_against_every_data_set(n):
 
 @pytest.mark.parametrize(
     "mechanism",
-    [sa.RandomizedResponse(k=10, eps0=1), sa.HadamardResponse(K=16, eps0=1), sa.PureLDP(eps0=1)],
+    [
+        sa.RandomizedResponse(k=10, eps0=1),
+        sa.HadamardResponse(K=16, eps0=1),
+        pytest.param(sa.PureLDP(eps0=1), marks=pytest.mark.slow),
+    ],
 )
 def test_users_and_deltas_agree(mechanism):
     eps, delta = "0.01", "1e-7"
@@ -71,7 +75,10 @@ def test_users_and_deltas_agree(mechanism):
     assert found.safe == found.upper
 
 
-@pytest.mark.parametrize("family", [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=8), sa.PureLDP()])
+@pytest.mark.parametrize(
+    "family",
+    [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=8), pytest.param(sa.PureLDP(), marks=pytest.mark.slow)],
+)
 def test_budgets_and_deltas_agree(family):
     found = sa.largest_eps0(family, n=MILLION, eps="0.01", delta="1e-8")
     assert sa.delta(family.at(eps0=found.lower), n=MILLION, eps="0.01").upper <= 1e-8
