@@ -14,7 +14,7 @@ import sympy as sp
 from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.checks import check_probabilities
 from symamp.decompositions.decomposition import Decomposition, merged
-from symamp.decompositions.listed_laws import compare_laws
+from symamp.decompositions.listed_laws import ComparedLaws, compare_laws
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import groups_of
 from symamp.errors import ArgumentError, Problem, VerificationError, one_of
@@ -236,7 +236,7 @@ class Family(Parametrised, Mechanism):
 
         Components for the representative pairs, gamma, local epsilon and the lower-bound triples must agree exactly.
         Where the table is small and rational, and the family declares ``pair_groups``, the law of every input at every
-        pair must be below a mixture of what is declared, in fractions; the line says so.
+        pair must be below a mixture of what is declared (``compared_laws``); the line says so.
         Returns one line per size. Raises VerificationError with both values at the first disagreement.
 
         >>> import symamp as sa
@@ -249,23 +249,48 @@ class Family(Parametrised, Mechanism):
             member = family.at(**dict(size))
             swap = {family.values[name]: member.values[name] for name in family.values}
             table = member.table()
-            lines.append(_verified(family, member, table, swap) + _laws_below(member, table))
+            line, compared = _verified(family, member, table, swap), _compared(member, table)
+            if isinstance(compared, ComparedLaws):
+                if compared.refuted:
+                    pair, proofs = compared.refuted[0].pair, "; ".join(map(str, compared.refuted))
+                    raise VerificationError(f"{member!r}: pair {pair}", Problem(proofs), "a group that bounds it")
+                line += f", {len(compared.weights)} laws below those declared"
+            lines.append(line)
         return tuple(lines)
 
+    def compared_laws(self, /, **size: object) -> dict[str, Any]:
+        """Return weights, in fractions, by which the laws of all inputs of a member lie below those it declares.
 
-def _laws_below(member: Family, table: FiniteMechanism) -> str:
-    """Check what a member declares of all inputs against its table, where this is small; return what was compared."""
+        For all ordered pairs of inputs of its table, all other inputs and two levels: "pairs" names the group that
+        bounds a pair, "below" has the weights of mixtures above each law, "mixtures" those of rows that mix others.
+        Where a pair has no group, "refuted" has a function for each group whose mean is larger for one input than for
+        all laws of the group. Whoever has the document can check it: docs/proofs/other_inputs.md shows how. Raises
+        ArgumentError where the member declares no laws, or its table is not small and rational.
+
+        >>> import symamp as sa
+        >>> found = sa.Harmony().compared_laws(d=1, eps0="log(3)")
+        >>> len(found["below"]), found["refuted"]
+        (6, [])
+        """
+        member = self.at(**size)
+        found = _compared(member, member.table())
+        if isinstance(found, str):
+            raise ArgumentError("size", Problem(f"{member!r}: {found}"), "a family with pair_groups, at a small size")
+        return found.document()
+
+
+def _compared(member: Family, table: FiniteMechanism) -> ComparedLaws | str:
+    """Return what a member declares of all inputs against its table, or why the two are not compared."""
     groups, orbits = groups_of(member), table.orbits(table.inputs)
     entries = [[normal(orbit.mass(i)) for orbit in orbits] for i in range(len(table.inputs))]
-    is_small = len(entries) ** 3 * len(orbits) <= _MOST_CHECKED
-    if groups is None or not is_small or not all(p.is_Rational for row in entries for p in row):
-        return ""
+    if groups is None:
+        return "it declares no laws for other inputs"
+    if not all(p.is_Rational for row in entries for p in row):
+        return "its table has irrational entries"
+    if len(entries) ** 3 * len(orbits) > _MOST_CHECKED:
+        return "its table is large"
     rows = {x: list(map(fmpq_of, row)) for x, row in zip(table.inputs, entries, strict=True)}
-    try:
-        found = compare_laws(rows, groups, fmpq_of(normal(sp.exp(member.local_epsilon()))))
-    except VerificationError as error:
-        raise VerificationError(f"{member!r}: {error.argument}", error.value, error.accepted) from None
-    return f", {len(found)} laws below those declared"
+    return compare_laws(rows, groups, fmpq_of(normal(sp.exp(member.local_epsilon()))))
 
 
 def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], FiniteMechanism]:

@@ -8,7 +8,7 @@ from symamp.randomizers.catalogue import named
 FAMILY = sa.RandomizedResponse(k=10, eps0=1)
 OF_MECHANISMS = """at blanket dataset degradation envelope estimand estimate inputs local_epsilon message_bits name
     parameters randomize shuffle_index support_probabilities variance variation_ratio worst_pair"""
-OF_FAMILIES = f"{OF_MECHANISMS} source table values verify"
+OF_FAMILIES = f"{OF_MECHANISMS} compared_laws source table values verify"
 OF_NOISE = """at degradation estimand estimate gamma local_epsilon message_bits name parameters plot_distribution
     plot_ratios randomize ratio_distribution source support_probabilities to_latex values variance
     variation_ratio worst_pair"""

@@ -2,10 +2,12 @@
 
 import json
 import math
+import re
 from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
+from itertools import product
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,81 +126,28 @@ def test_a_window_in_the_middle():
 # ---------------------------------------------------------------------------- What families declare, in exact fractions
 
 
-def transform(law, u):
-    return sum(m * (v - u) for v, m in law if v > u)
+PAGE = Path(__file__).parents[2] / "docs" / "proofs" / "other_inputs.md"
 
 
-def law_of_pair(x0, x1, level, seen):
-    """The law of (R(x0) - E R(x1))/R(x) under R(x), ``seen``; what is missing to a mass of 1 is at 0."""
-    found = {Fraction(0): 1 - sum(seen)}
-    for a, b, p in zip(x0, x1, seen, strict=True):
-        value = (a - level * b) / p
-        found[value] = found.get(value, 0) + p
-    return tuple(sorted((v, m) for v, m in found.items() if m))
-
-
-def is_below(law, parts):
-    """Whether a law is below a mixture, parts (weight, law), in convex order, with the same E w_+."""
-    mixed = {u: sum(c * transform(part, u) for c, part in parts) for _, part in parts for u, _ in (*part, (0, 0))}
-    return mixed[0] == transform(law, 0) and all(v >= transform(law, u) for u, v in mixed.items())
-
-
-def fits(group, laws, blanket, weights):
-    """Whether weights show that the laws of all inputs, and the blanket, are below a group."""
-    listed, above = group
-    for law in laws if listed else ():
-        c = weights.get(law, (-1,))
-        if min(c) < 0 or sum(c) != 1 or not is_below(law, [*zip(c, listed, strict=True)]):
-            return False
-    return all(transform(blanket, u) <= transform(law, u) for law in above for u, _ in (*law, (0, 0)))
-
-
-def bounds_all(rows, groups, weights):
-    """Whether at each level some group bounds each pair of different rows, or one of the two mixes others."""
-    least = tuple(map(min, zip(*rows, strict=True)))
-    mixed = {x for x in rows if feasible([[1, *map(frac, y)] for y in rows if y != x], [1, *map(frac, x)]).x}
-    for level in {level for level, _ in weights} or {Fraction(1)}:
-        of = [(laws_at(level, *g.laws), laws_at(level, *([g.above] if g.above else []))) for g in groups]
-        for x0, x1 in permutations([x for x in rows if x not in mixed], 2):
-            laws, blanket = {law_of_pair(x0, x1, level, x) for x in rows}, law_of_pair(x0, x1, level, least)
-            if not any(fits(group, laws, blanket, weights.get((level, k), {})) for k, group in enumerate(of)):
-                return False
-    return True
-
-
-def frac(x):
-    return fmpq(x.numerator, x.denominator)
-
-
-def laws_at(level, *triples):
-    """The laws of r0 - E r1 of some triples, with what is missing at 0."""
-    found = []
-    for triple in triples:
-        law = {Fraction(0): Fraction(1)}
-        for r0, r1, mass in triple.components:
-            value = Fraction(str(r0)) - level * Fraction(str(r1))
-            law[value] = law.get(value, 0) + Fraction(str(mass))
-            law[Fraction(0)] -= Fraction(str(mass))
-        found.append(tuple(sorted((v, m) for v, m in law.items() if m)))
-    return found
-
-
-def numbers(value):
-    return tuple(map(numbers, value)) if isinstance(value, tuple) else Fraction(str(value))
+@cache
+def checker():
+    """The program of the page: fractions, and nothing of the package."""
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    names = {}
+    exec(program, names)
+    return names["check"]
 
 
 def compared(slug, i, groups=None):
-    """Whether weights are found for a member whose table is small, and are right; else None."""
-    member, rows = rows_of(slug, i)
-    if len(rows) ** 3 * len(rows[0]) > MOST_CHECKED:
+    """The document for a member whose table is small, and whether the program of the page accepts it; else None."""
+    member, _ = rows_of(slug, i)
+    table = member.table()
+    orbits = table.orbits(table.inputs)
+    rows = {x: [fmpq_of(normal(o.mass(k))) for o in orbits] for k, x in enumerate(table.inputs)}
+    if len(rows) ** 3 * len(orbits) > MOST_CHECKED:
         return None
-    groups = groups or groups_of(member)
-    ratio = fmpq_of(normal(sp.exp(member.local_epsilon())))
-    found = compare_laws({str(k): list(map(frac, row)) for k, row in enumerate(rows)}, groups, ratio)
-    weights = {}
-    for (level, k, law), c in found.items():
-        weights.setdefault((numbers(level), k), {})[numbers(law)] = numbers(c)
-    return bounds_all(rows, groups, weights)
+    found = compare_laws(rows, groups or groups_of(member), fmpq_of(normal(sp.exp(member.local_epsilon()))))
+    return found, checker()(json.loads(json.dumps(found.document())))
 
 
 LONG = {("priv-unit", 4), ("cms", 4), ("priv-kv", 2), ("pckv-grr", 3), ("collision", 3), ("hcms", 3), ("priv-unit", 2)}
@@ -208,7 +157,9 @@ LONG |= {("staircase", 1), ("staircase", 2), ("wheel", 3), ("subset-exponential"
 @pytest.mark.parametrize(("slug", "i"), some(cases(), lambda case: case not in LONG))
 def test_every_law_of_the_table_is_below_what_is_declared(slug, i):
     """All ordered pairs that mix no others, all inputs, two levels: weights in fractions for some group of pairs."""
-    assert compared(slug, i) is not False
+    if (found := compared(slug, i)) is not None:
+        assert found[0].refuted == ()
+        assert found[1]
 
 
 @pytest.mark.parametrize("i", [3, 4, 5])
@@ -216,7 +167,7 @@ def test_cells_of_common_keys_stand_for_all_pairs(i, monkeypatch):
     """As where a user has many keys: the same check, and the bound of a tiny member above all its data sets."""
     monkeypatch.setattr(sampled_coordinate, "_MOST_LISTED", 0)
     member, rows = rows_of("priv-kv", i)
-    assert compared("priv-kv", i, member.pair_groups()) is not False
+    assert (found := compared("priv-kv", i, member.pair_groups())) is None or found[1]
     groups_of.cache_clear()
     if i == 3:
         truth = worst_true_divergence(rows, 2, Fraction(5, 4))[0]
@@ -226,22 +177,41 @@ def test_cells_of_common_keys_stand_for_all_pairs(i, monkeypatch):
 
 
 @pytest.mark.parametrize("slug", ["square-wave", "harmony", "hcms", "priv-kv", "staircase"])
-def test_lists_without_a_law_are_refused(slug):
+def test_lists_without_a_law_are_refuted(slug):
+    """By a function whose mean is larger for an input than for all listed laws: the program of the page checks it."""
     member, _ = rows_of(slug, 0)
     first, *others = groups_of(member)
     laws = first.laws[:1] if slug == "staircase" else first.laws[1:]
-    with pytest.raises(sa.errors.VerificationError, match="is not below group 0"):
-        compared(slug, 0, (PairGroup(first.pair, laws), *(g for g in others if g.above is not None)))
+    found, accepted = compared(slug, 0, (PairGroup(first.pair, laws), *(g for g in others if g.above is not None)))
+    assert found.refuted != ()
+    assert accepted is False
+    document = found.document()
+    document["refuted"][0]["positive"] = "0"
+    document["refuted"][0]["nodes"] = []
+    with pytest.raises(AssertionError):
+        checker()(document)
 
 
-def test_a_family_that_declares_too_little_is_refused():
+def test_weights_that_are_wrong_are_not_accepted():
+    document = sa.Harmony().compared_laws(d=2, eps0="log(3)")
+    assert checker()(document)
+    entry = next(b for b in document["below"] if len(set(b["weights"])) > 1)
+    entry["weights"] = entry["weights"][::-1]
+    with pytest.raises(AssertionError):
+        checker()(document)
+
+
+def test_a_family_that_declares_too_little_is_refused_with_a_proof():
     class Careless(sa.Harmony):
         def pair_groups(self):
             first, *others = super().pair_groups()
             return PairGroup(first.pair, first.laws[1:]), *others
 
-    with pytest.raises(sa.errors.VerificationError, match=r"input .* is not below group 0"):
+    with pytest.raises(sa.errors.VerificationError, match="is above those of the list"):
         Careless().verify({"d": 1, "eps0": "log(3)"})
+    assert checker()(Careless().compared_laws(d=1, eps0="log(3)")) is False
+    with pytest.raises(sa.errors.ArgumentError, match="declares no laws"):
+        sa.RandomizedResponse().compared_laws(k=3, eps0="log(3)")
 
 
 def patterns_of_polytope(p, bounds):
