@@ -396,8 +396,8 @@ class _OnCircle(Shape):
         with at_precision(BITS):
             u, s, tau = arb(0.5) - arb(place), self._s, self._tau
             sine, cosine = self._angle(node).sin_cos()
-            whole = s * s * cosine * cosine + (u * cosine + tau * sine) ** 2
-            return s * tau / (arb.pi() * whole) * self._wide
+            away = u * cosine + tau * sine  # its ball may contain 0, of which a power is no number
+            return s * tau / (arb.pi() * (s * s * cosine * cosine + away * away)) * self._wide
 
     def reach(self, log2_mass: int) -> float:
         return self._end - 1.0

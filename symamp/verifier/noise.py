@@ -235,8 +235,9 @@ class Cauchy(Laplace):
     def at(self, y: fmpq, x: fmpq) -> arb:
         """Return the density of an angle on an input."""
         sine, cosine = self._angle(y).sin_cos()
-        whole = (self.size * cosine) ** 2 + (arb(fmpq(1, 2) - x) * cosine + self.tau * sine) ** 2
-        return self.size * self.tau * self.wide / (arb.pi() * whole)
+        near, away = self.size * cosine, arb(fmpq(1, 2) - x) * cosine + self.tau * sine
+        # products, not powers: a power of a ball around 0 is no number
+        return self.size * self.tau * self.wide / (arb.pi() * (near * near + away * away))
 
     def weights(self, nodes: Sequence[fmpq]) -> list[arb]:
         """Return the integrals of the functions that are 1 at a node and 0 at its neighbours."""

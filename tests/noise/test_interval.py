@@ -400,6 +400,15 @@ def test_discrete_gaussian_noise_is_its_own_table():
         assert left.side(n, kappa, s).rest == 0.0
 
 
+def test_the_message_of_cauchy_noise_at_an_input_has_a_density():
+    """With the scale 4 what is 0 there has a ball on both sides of 0."""
+    table = grid_of(sa.Cauchy(scale=4), 0).table()
+    assert abs(table.rows([0.0]).sum() - 1.0) < 1e-9
+    answer = sa.delta(sa.Cauchy(scale=4), n=10**6, eps="5e-4")
+    assert answer.method == "interval"
+    assert answer.upper < 1.05 * answer.lower
+
+
 @pytest.mark.parametrize("B", [2, 5])
 def test_the_verifier_makes_noise_on_integers(B):
     """Masses by hand, what the cut takes, and laws of others below those of inputs that have no class."""
