@@ -47,9 +47,9 @@ class Goal:
 class Range:
     """The numbers x that are looked at: from ``least`` to ``most``, multiples of ``grain``; delta is ``rising`` in x.
 
-    ``start`` is the first that is asked about. Ends are sought to the ``accuracy``, relatively, or to a ``share`` of
-    what is between them. Of normal losses log delta is about as 1/x where it falls, -1/x where it is rising, or, of
-    local budgets, as -1/sinh(x/2)^2.
+    ``start`` is the first that is asked about, with about the ``slope`` of what ``bent`` says of it there. Ends are
+    sought to the ``accuracy``, relatively, or to a ``share`` of what is between them. Of normal losses log delta is
+    about as 1/x where it falls, -1/x where it is rising, or, of local budgets, as -1/sinh(x/2)^2.
     """
 
     least: float
@@ -59,6 +59,7 @@ class Range:
     accuracy: float = 1e-6
     share: float = 0.0
     grain: float = 0.0
+    slope: float = 1.0
     is_budget: bool = False
 
     def place(self, x: float) -> float:
@@ -93,7 +94,7 @@ def proofs(goal: Goal, numbers: Range, ask: Ask) -> tuple[Proof | None, Proof | 
 
     None where nothing is proved. The lower end is sought first: it is the quicker one, and the other is near.
     """
-    missed, *begin = _nearest(goal, numbers, ask, False, numbers.start, 1.0)
+    missed, *begin = _nearest(goal, numbers, ask, False, numbers.start, numbers.slope)
     met, *_ = _nearest(goal, numbers, ask, True, *begin)
     return met, missed
 
@@ -152,11 +153,15 @@ def bent(log_value: float, log_delta: float) -> float:
 
 
 def guessed(goal: Goal, numbers: Range, roughly: Callable[[float], float]) -> Range:
-    """Return the range with the place to begin at where an estimate of log delta is that of the goal."""
-    place = numbers.place(numbers.start)
+    """Return the range with a place to begin at, and a slope, where an estimate of log delta is that of the goal."""
+    x, sign, last = numbers.start, 1.0 if numbers.rising else -1.0, None
+    slope = sign
     for _ in range(_GUESSES):
-        step = bent(roughly(numbers.admitted(place, 1)), goal.target.log_delta)
-        place -= step if numbers.rising else -step
-        if abs(step) < _CLOSE:
+        at, value = numbers.place(x), bent(roughly(x), goal.target.log_delta)
+        if last is not None and at != last[0]:
+            found = (value - last[1]) / (at - last[0])
+            slope = found if sign * found > _FLAT else slope
+        last, x = (at, value), numbers.admitted(at - value / slope, 1)
+        if abs(value / slope) < _CLOSE:
             break
-    return replace(numbers, start=numbers.admitted(place, 1))
+    return replace(numbers, start=x, slope=abs(slope))

@@ -14,7 +14,8 @@ from flint import arb, fmpq
 from symamp.accounting.composition import Composition, Exported, points_above
 from symamp.accounting.curves import CurvePoint, CurvePoints
 from symamp.accounting.exports import loss_distribution
-from symamp.accounting.pairs import round_count
+from symamp.accounting.losses import WIDEST_SUM, gaussian_log_delta
+from symamp.accounting.pairs import LARGEST_ROUNDS, composition_gap, round_count
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round
 from symamp.accounting.rounds_proof import RoundsProof
@@ -22,10 +23,10 @@ from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
-from symamp.numbers.reading import Count, Real, exact_number, failure_probability, listed
+from symamp.numbers.reading import Count, Real, exact_number, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
-from symamp.questions.backwards import Goal, Range, proofs
+from symamp.questions.backwards import Goal, Proof, Range, guessed, proofs
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.questions.risk import RATES, Risk, risk_of, value_at
@@ -53,7 +54,7 @@ _MOST_EPOCHS, _ACCURACY_OF_SIGMA = 10**5, 3e-4
 
 CountedRounds = tuple[tuple[Round, int], ...]
 """Rounds, each with how often it is run."""
-Proof = Round | RoundsProof
+Behind = Round | RoundsProof
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Direction:
 
     def ask(
         self, question: Callable[[Composition], Answer], epochs: int, *, quick: bool
-    ) -> tuple[Answer, tuple[str, Proof, Proof], Answer | None]:
+    ) -> tuple[Answer, tuple[str, Behind, Behind], Answer | None]:
         """Return the answer with the upper end from the one and the largest lower end of the others; and its proof.
 
         And that of the rounds that are conjectured to dominate, None if they are not asked.
@@ -88,7 +89,7 @@ class Direction:
         return found, (self.name, above, below), conjectured
 
 
-def _proof(answer: Answer, rounds: CountedRounds) -> Proof:
+def _proof(answer: Answer, rounds: CountedRounds) -> Behind:
     return answer.proof if isinstance(answer.proof, RoundsProof) else rounds[0][0]
 
 
@@ -443,12 +444,13 @@ def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None
     """Return a bracket of the most epochs that are (eps, delta)-private together.
 
     The first number is proved to be private, 0 if not even one epoch is; one more than the second is not private.
-    Numbers above 10^5 are not tried.
+    Numbers above 10^5, and of more than 10^6 sampled steps, are not tried.
 
     Guarantee
     ---------
     The training of the first number of epochs is (eps, delta)-private, and that of one more than the second is not,
-    unless the second is 10^5. Proof: docs/proofs/random_allocation.md: more epochs are never more private.
+    unless the second is the largest that is tried. Proof: docs/proofs/random_allocation.md: more epochs are never
+    more private.
 
     >>> import symamp as sa
     >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
@@ -456,26 +458,10 @@ def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None
     >>> sa.training.most_epochs(training, eps=1, delta="1e-2")
     (4, 4)
     """
-    target, one = failure_probability(delta), replace(training, epochs=1)
-
-    @cache
-    def asked(epochs: int) -> Answer:
-        return one.rounds(epochs).delta(eps, gap=gap, effort="quick")
-
-    private = _last(lambda k: asked(k).most.at_most(target))
-    return private, _last(lambda k: not asked(k).least.exceeds(target), private)
-
-
-def _last(holds: Callable[[int], bool], known: int = 0) -> int:
-    """Return the last number at which what holds up to some number holds; at most ``_MOST_EPOCHS``."""
-    step = 1
-    while known + step <= _MOST_EPOCHS and holds(known + step):
-        known, step = known + step, 2 * step
-    while step > 1:
-        step //= 2
-        if known + step <= _MOST_EPOCHS and holds(known + step):
-            known += step
-    return known
+    most = min(_MOST_EPOCHS, LARGEST_ROUNDS // sum(count for _, count in training.parts[0].above))
+    numbers = Range(1.0, float(most), True, 1.0, grain=1.0)
+    met, missed = _proofs(Goal.of(eps, delta, "quick"), numbers, lambda x: replace(training, epochs=round(x)), gap)
+    return (0 if met is None else round(met.x)), (most if missed is None else round(missed.x) - 1)
 
 
 @checked_call
@@ -502,16 +488,47 @@ def least_sigma(
     >>> 1.3 < low < high < 1.5 and high / low < 1.003
     True
     """
-
-    @cache
-    def ask(sigma: float) -> Answer:
-        return make(sp.Rational(sigma)).delta(eps, gap=gap, effort="quick")
-
     numbers = Range(0.25, 1e4, False, 1.0, _ACCURACY_OF_SIGMA, grain=2.0**-20)
-    high, low = proofs(Goal.of(eps, delta, "quick"), numbers, lambda sigma, above, accuracy: ask(sigma))
+    high, low = _proofs(Goal.of(eps, delta, "quick"), numbers, lambda x: make(sp.Rational(x)), gap)
     if high is None:
         raise ArgumentError("eps", Problem("no sigma up to 10^4 is proved to be enough"), "take a larger eps or delta")
     return (sp.S.Zero if low is None else sp.Rational(low.x)), sp.Rational(high.x)
+
+
+def _proofs(
+    goal: Goal, numbers: Range, made: Callable[[float], Training], gap: float | None
+) -> tuple[Proof | None, Proof | None]:
+    """Return what proves that training meets the goal, and that it misses it; the normal law says where to begin.
+
+    For the latter one direction is enough, that which was larger where both were asked first; for the former both are
+    needed, but for one that is too large.
+    """
+    known, width, eps = cache(made), composition_gap(gap), float(sp.N(goal.at.given, 17))
+    query, larger = goal.at.to_gap(WIDEST_SUM), list[str]()
+
+    def ask(x: float, above: bool, _: float) -> Answer:
+        training, found = known(x), list[tuple[Answer, str]]()
+        for d in sorted(training.parts, key=lambda d: d.name not in larger):
+            if above and found and not found[0][0].most.at_most(goal.target.given):
+                break
+            if above or not larger or d.name in larger:
+                some = (d.above,) if above or d.below is None else d.below
+                found += [(_times(rounds, training.epochs).delta_of(query, width, (above,)), d.name) for rounds in some]
+        if above:
+            return max((answer for answer, _ in found), key=lambda answer: answer.most)
+        answer, name = max(found, key=lambda pair: pair[0].least)
+        larger[:] = [name]
+        return answer
+
+    return proofs(goal, guessed(goal, numbers, lambda x: _rough_log(known(x), eps)), ask)
+
+
+def _rough_log(training: Training, eps: float) -> float:
+    """Return about the logarithm of delta, in doubles: an estimate for one epoch, or that of normal losses."""
+    found = _times(training.parts[0].above, training.epochs)
+    epoch = found.rounds[0][0]
+    alone = epoch.rough_log(eps) if found.count == 1 and isinstance(epoch, OneEpoch) else 0.0
+    return alone or gaussian_log_delta(found.mu, eps)
 
 
 # -------------------------------------------------------------------------------------- An event of dp_accounting, read

@@ -59,6 +59,9 @@ _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
 _SHARP, _SHARP_ENOUGH, _WITHOUT_LAWS = 1e-9, 1e-3, 1e9
 """Relative widths of what one jump says at which no line is looked for, at which no laws of cells are, and the largest
 where these are not asked."""
+_ENOUGH, _FEW = 10.0, 7.0
+"""A width, over what is too small to matter, at which no line is looked for; and the logarithm of values, over the
+same, of which one jump may say so much."""
 _RARE = -120.0
 """The logarithm below which lines are for few levels."""
 _MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
@@ -283,20 +286,31 @@ class Allocation(OneEpoch):
             return self._by_laws(level, log_least)
         if self.shifts == OPPOSITE:
             return self._by_wave(law, level, log_least)
-        jump = None if self.swapped else self._by_one_jump(law, level)
+        jump = self._by_one_jump(law, level) if self._may_be_sharp(law, level, log_least) else None
         with at_precision(_BITS):
-            if jump is not None and _width(jump) <= (_SHARP * jump.ends[0]).max(arb(log_least).exp()):
+            enough = _ENOUGH * arb(log_least).exp()
+            if jump is not None and _width(jump) <= enough.max(_SHARP * jump.ends[0]):
                 return jump
             line = self._by_line(level, log_least)
+            if jump is None and not self.swapped and (line is None or _width(line) > enough.max(_SHARP * line.ends[0])):
+                jump = self._by_one_jump(law, level)
             if jump is not None and jump.ends[0] > 0:
-                enough = _SHARP_ENOUGH if log_least >= _LEAST_LOG_OF_LAWS else _WITHOUT_LAWS
-                if _width(jump) <= (enough * jump.ends[0] if line is None else _width(line)):
+                widest = _SHARP_ENOUGH if log_least >= _LEAST_LOG_OF_LAWS else _WITHOUT_LAWS
+                if _width(jump) <= (widest * jump.ends[0] if line is None else _width(line)):
                     return jump
         if line is None and log_least < _LEAST_LOG_OF_LAWS:
             size = f"a delta of about 1e{log_least / log(10.0):.0f}"
             told = Problem(f"{size} needs too many frequencies for so few steps")
             raise PrecisionError("delta", told, "take a larger delta, or a larger eps, or more steps")
         return line or self._by_laws(level, log_least)
+
+    def _may_be_sharp(self, law: Lognormal, level: Level, log_least: float) -> bool:
+        """Return whether one jump may be enough: the square of its first correction is about the least of its width."""
+        with at_precision(64):
+            eps = float(level.eps())
+        excess = self.steps * expm1(min(eps, LARGEST_EPS))
+        spread = self.steps * law.rough_variance(1.0 + excess)
+        return not self.swapped and (spread < _SHARP * excess**2 or self.rough_log(eps) < log_least + _FEW)
 
     def _by_one_jump(self, law: Lognormal, level: Level) -> Found:
         t = self.steps
@@ -319,7 +333,7 @@ class Allocation(OneEpoch):
             if fine:  # what is much larger needs no such small error
                 accuracy = max(accuracy, self.rough_log(eps) - 2.0 * FAR_BELOW + log(t))
             accuracy -= eps
-        line = _line_for(self.step, t, reach, accuracy)
+        line = _line_for(self.step, t, self.swapped, reach, accuracy)
         if line is None:
             return None
         with at_precision(line.plan.bits + 32):
@@ -494,28 +508,42 @@ def _shared(eps: float, fine: bool) -> float:
     return 0.0 if -0.5 < eps < 0.0 and not fine else ldexp(ceil(parts * mantissa) / parts, exponent)
 
 
-@lru_cache(maxsize=512)
-def _lines(step: Step, t: int, reach: float) -> list[tuple[float, Line | BentLine | None]]:
-    """Return what was tried: to which accuracy, and the line, None where it takes too many frequencies."""
+class _Tried(NamedTuple):
+    """A line that was looked for, None where it takes too many frequencies: for K up to t e^reach."""
+
+    reach: float
+    log_accuracy: float
+    line: Line | BentLine | None
+
+    def serves(self, reach: float, log_accuracy: float) -> bool:
+        """Return whether no other line is needed, or none is found."""
+        if self.line is None:
+            return self.reach == reach and self.log_accuracy >= log_accuracy
+        return self.reach >= reach and self.log_accuracy <= log_accuracy
+
+
+@lru_cache(maxsize=64)
+def _lines(step: Step, t: int, swapped: bool) -> list[_Tried]:
+    """Return what was tried; above, lines are close relatively to what is large, so that none serves both orders."""
     return []
 
 
-def _line_for(step: Step, t: int, reach: float, log_accuracy: float) -> Line | BentLine | None:
+def _line_for(step: Step, t: int, swapped: bool, reach: float, log_accuracy: float) -> Line | BentLine | None:
     """Return a line for K up to t e^reach, kept for further questions; None if it takes too many frequencies.
 
     Where the accuracy takes too many it is as close as it may be.
     """
-    known, found = _lines(step, t, reach), None
-    for wanted, line in known:
-        if wanted <= log_accuracy if line is not None else wanted >= log_accuracy:
-            return line
+    known, found = _lines(step, t, swapped), None
+    for tried in known:
+        if tried.serves(reach, log_accuracy):
+            return tried.line
     assert step.summand is not None
     for rougher in _ROUGHER:
         with suppress(PrecisionError):
             found = line_of(step.summand, t, t * exp(reach) * (1.0 + 1e-9), log_accuracy + rougher)
         if found is not None:
             break
-    known.append((log_accuracy, found))
+    known.append(_Tried(reach, log_accuracy, found))
     return found
 
 

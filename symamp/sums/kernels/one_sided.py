@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
-from math import acosh, ceil, cos, exp, floor, frexp, inf, ldexp, log, log1p, pi, sin, sqrt
+from math import acosh, ceil, cos, exp, expm1, floor, frexp, inf, ldexp, log, log1p, pi, sin, sqrt
 from typing import Any, NamedTuple
 
 import flint
@@ -215,6 +215,11 @@ class Lognormal:
         """Return about log P(L > x), in doubles."""
         s = float(self.sigma())
         return log_ndtr(-s * log(x) - 0.5 / s)
+
+    def rough_variance(self, x: float) -> float:
+        """Return about E[L^2; L <= x] - 1, at least 0, in doubles."""
+        s = float(self.sigma())
+        return max(expm1(min(1.0 / s**2 + log_ndtr(s * log(x) - 1.5 / s), _LARGEST_LOG)), 0.0)
 
     @cached_property
     def rough_nodes(self) -> tuple[Floats, Floats]:
