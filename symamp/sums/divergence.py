@@ -120,11 +120,8 @@ ROUGH = Settings(gap=ROUGH_GAP, most_frequencies=2_000)
 class Leveled(Hashable, Protocol):
     """A law of G at every level: in doubles for searches, and in balls at the ambient precision."""
 
-    def floats(self, level: Level) -> FloatGparv:
-        """Return about the law."""
-
-    def matched(self, level: Level, g: FloatGparv, bits: int) -> FloatGparv:
-        """Return what ``floats`` has returned, or what goes value by value with the balls at a precision."""
+    def floats(self, level: Level, bits: int = 128) -> FloatGparv:
+        """Return what goes value by value with the balls at a precision."""
 
     def balls(self, level: Level) -> BallGparv:
         """Return the law."""
@@ -136,13 +133,9 @@ class OneLaw:
 
     law: Law
 
-    def floats(self, level: Level) -> FloatGparv:
+    def floats(self, level: Level, bits: int = 128) -> FloatGparv:
         """Return the law in doubles."""
         return quick_gparv(self.law, level)
-
-    def matched(self, level: Level, g: FloatGparv, bits: int) -> FloatGparv:
-        """Return what ``floats`` has returned."""
-        return g
 
     def balls(self, level: Level) -> BallGparv:
         """Return the law in balls."""
@@ -302,9 +295,10 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
 
 
 def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
-    g, bits = law.floats(level), starting_precision(n, settings.gap)
+    bits = starting_precision(n, settings.gap)
+    g = law.floats(level, bits)
     settings.limits.charge(LAW.of(len(g.values)))
-    return _enclosed(lambda: law.balls(level), n, settings, choose(law.matched(level, g, bits), n, settings), bits)
+    return _enclosed(lambda: law.balls(level), n, settings, choose(g, n, settings), bits)
 
 
 def one_user_divergence(law: Law, level: Level) -> arb:
@@ -334,8 +328,6 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
         return _log_of_sum(g, n, choice.log_value)
     if choice == NO_POSITIVE_VALUE:
         return _log_of_singular(g)
-    if isinstance(choice, TailPlan) and (matched := law.matched(level, g, 128)) is not g:
-        choice = choose(matched, n, settings)
     found = _enclosed(lambda: law.balls(level), n, settings, choice, 128)
     with at_precision(found.precision):
         middle = (found.lower + found.upper) / 2

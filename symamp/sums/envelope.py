@@ -1,96 +1,21 @@
-"""The envelope of several laws: one that dominates them all, in balls and in doubles."""
+"""The envelope bound: one law that dominates the laws of G for every input that another user may hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 
 import flint
-import numpy as np
 from flint import arb
 
-from symamp.laws.law import BallGparv, FloatGparv, Floats, Law, Level, ball_gparv, nearest_doubles, quick_gparv
+from symamp.laws.law import BallGparv, FloatGparv, Law, Level, ball_gparv, nearest_doubles, quick_gparv
 from symamp.laws.stop_loss import DominatingLaw, binary_size, dominating_law
 from symamp.numbers.limits import ABOVE, Limits, kept
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings, enclose_level, estimate_log_level, positive_part
 from symamp.sums.inversion import approximate_log_law, estimate_root, largest_epsilon
-
-# ---------- About the law whose stop-loss transform is the largest of several, in doubles: what a search asks for often
-
-_SAME, _TIE = 1e-9, 1e-13
-
-
-def float_envelope(laws: Sequence[FloatGparv]) -> FloatGparv | None:
-    """Return the law above some laws of one mean and one E[G_+] that a row of doubles resolves, else None. No bound.
-
-    All transforms agree at 0. So values above 0 and below 0 are found apart, each from the far end: sums of one sign.
-
-    >>> fair = FloatGparv(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 0.0, 0.0, 0.0)
-    >>> rare = FloatGparv(np.array([-2.0, 2.0]), np.array([0.25, 0.25]), 0.5, 0.0, 0.0)
-    >>> float_envelope([fair, rare]).values.tolist()
-    [-2.0, 2.0]
-    """
-    first, is_negative = laws[0], not any(g.is_positive or g.singular for g in laws)
-    if len(laws) == 1 or is_negative:
-        return first
-    if any(g.exponent or g.singular for g in laws):
-        return None
-    gains = np.array([g.masses @ np.maximum(g.values, 0.0) for g in laws])
-    if not np.ptp(gains) <= _SAME * gains.max():
-        return None
-    (above, right), (below, left) = (_above([(sign * g.values, g.masses) for g in laws]) for sign in (1.0, -1.0))
-    masses = np.concatenate([left[::-1], right])
-    return FloatGparv(
-        np.concatenate([-below[::-1], above]), masses, max(1.0 - float(masses.sum()), 0.0), first.mean, 0.0
-    )
-
-
-def _above(laws: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return values > 0 and masses of the largest of the transforms u -> E[(w - u)_+] for u >= 0."""
-    values = np.sort(np.concatenate([v for v, _ in laws]))
-    values = values[values > 0.0]
-    nodes = np.append(0.0, values[np.append(np.diff(values) > _SAME * values[1:], True)[: len(values)]])
-    masses = np.zeros((len(laws), len(nodes)))
-    for row, (v, m) in zip(masses, laws, strict=True):
-        np.add.at(row, np.searchsorted(nodes, v[v > 0.0]), m[v > 0.0])
-    tails = np.cumsum(masses[:, ::-1], axis=1)[:, ::-1][:, 1:]  # minus the slopes between nodes
-    parts = tails * np.diff(nodes)
-    heights = np.append(np.cumsum(parts[:, ::-1], axis=1)[:, ::-1], np.zeros((len(laws), 1)), axis=1)
-    is_top = heights >= heights.max(axis=0) * (1.0 - _TIE)
-    whole = is_top[:, :-1] & is_top[:, 1:]  # of the largest all along an interval
-    winner = whole.argmax(axis=0)
-    slopes = tails[winner, np.arange(len(nodes) - 1)]
-    crossed = np.flatnonzero(~whole.any(axis=0))
-    if len(crossed):
-        found = [_crossings(heights[:, k], heights[:, k + 1], tails[:, k], nodes[k]) for k in crossed.tolist()]
-        slopes[crossed] = [last for *_, last in found]
-        nodes = np.concatenate([nodes, *(at for at, *_ in found)])
-        slopes = np.concatenate([slopes, *(before for _, before, _ in found)])
-        order = np.argsort(nodes[1:], kind="stable")
-        nodes, slopes = np.append(0.0, nodes[1:][order]), slopes[order]
-    slopes = np.maximum.accumulate(slopes[::-1])[::-1]
-    jumps = slopes - np.append(slopes[1:], 0.0)
-    seen = jumps > _TIE * slopes
-    return nodes[1:][seen], jumps[seen]
-
-
-def _crossings(left: Floats, right: Floats, slopes: Floats, start: float) -> tuple[list[float], list[float], float]:
-    """Return where the largest of some falling lines changes, the slopes before each place, and that after the last."""
-    i = int(np.lexsort((-slopes, left))[-1])
-    at, before, last = list[float](), list[float](), int(np.lexsort((-slopes, right))[-1])
-    while i != last and slopes[i] > slopes[last]:
-        flatter = np.flatnonzero(slopes < slopes[i])
-        places = (left[i] - left[flatter]) / (slopes[i] - slopes[flatter])
-        k = int(places.argmin())
-        at.append(start + max(float(places[k]), 0.0))
-        before.append(float(slopes[i]))
-        i = int(flatter[k])
-    return at, before, float(slopes[i])
-
-
-# ------------------ The envelope bound: one law that dominates the laws of G for every input that another user may hold
 
 _FEW_NODES = 128
 _BITS = 256
@@ -138,15 +63,7 @@ class _Above:
     def __hash__(self) -> int:
         return hash((len(self.laws), self.laws[:1], self.most_nodes))
 
-    def floats(self, level: Level) -> FloatGparv:
-        """Return about the law: from the laws in doubles where these resolve it."""
-        found = float_envelope([quick_gparv(law, level) for law in self.laws]) if self.laws else None
-        most = self.most_nodes or _usual_nodes(self.laws)
-        if found is not None and len(found.values) <= most:
-            return found
-        return nearest_doubles(lambda: self.balls(level))
-
-    def matched(self, level: Level, _: FloatGparv, bits: int) -> FloatGparv:
+    def floats(self, level: Level, bits: int = 128) -> FloatGparv:
         """Return the dominating law in doubles."""
         return nearest_doubles(lambda: self.balls(level), bits)
 
@@ -222,6 +139,8 @@ def _told(above: _Above, level: Level, n: int, settings: Settings) -> float:
 
 @kept(maxsize=1024)
 def _estimated(limits: Limits, above: _Above, level: Level, n: int, settings: Settings) -> float:
+    if not _may_be_positive(above.laws, level):
+        return -inf
     limits.charge(above.work)
     return estimate_log_level(above, level, n, settings.under(limits))
 
