@@ -18,6 +18,7 @@ from symamp.settings.question import Question
 from symamp.sums.divergence import Settings
 from symamp.verifier import verify
 from tests.oracle.test_participation import response
+from tests.sampled import some
 from tests.worlds.ask import ends
 
 F = Fraction
@@ -194,7 +195,7 @@ def test_a_share_of_all_users_may_be_all_of_a_batch(batches):
     assert alone.lower <= 1 / 3 <= alone.upper
 
 
-@pytest.mark.parametrize("who", [{"leaks": "1/1000"}, {"unshuffled": "1/10"}, {"arrivals": "poisson"}])
+@pytest.mark.parametrize("who", some([{"leaks": "1/1000"}, {"unshuffled": "1/10"}, {"arrivals": "poisson"}], 2))
 def test_noise_of_a_large_budget(who):
     """Cells of noise whose mass is not told from 0 are joined with their neighbours."""
     answer = sa.delta(sa.Laplace(eps0=24), n=100, eps=1, gap=1e-2, participation=sa.participation(**who))
