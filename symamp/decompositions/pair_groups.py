@@ -244,14 +244,18 @@ def sketch(base: Sequence[Pattern]) -> Patterns:
     return patterns
 
 
-_CUT = sp.Rational(3, 4)
-"""Sets of more than a third of the messages hide pairs with less p nearly as badly: one cell more, in units of it."""
+_CUTS = (sp.Rational(3, 4),), (sp.Rational(2, 3), sp.Rational(4, 5), sp.Rational(14, 15))
+"""Sets of more than a third of the messages hide pairs with less p nearly as badly: one cell more, in units of it.
+
+Those of more than half do so still more, and laws of both ends of a cell mix worse: three cells more.
+"""
 
 
 def free_sets_groups(t: sp.Expr, c: sp.Expr) -> tuple[PairGroup, ...]:
     """Return the groups of all pairs of inputs whose sets have share c, nothing else being known of them."""
     most = c if is_less(c, sp.Rational(1, 2)) else 1 - c
-    return groups_by_share(t, c, most, free_sets(c), (1 - 2 * c, (1 - c) / 2, _CUT * most))
+    cuts = _CUTS[is_less(sp.Rational(1, 2), c)]
+    return groups_by_share(t, c, most, free_sets(c), (1 - 2 * c, (1 - c) / 2, *(cut * most for cut in cuts)))
 
 
 def is_less(x: sp.Expr, y: sp.Expr) -> bool:
