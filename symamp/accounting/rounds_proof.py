@@ -19,13 +19,11 @@ from symamp.certificates.one_round import (
     FORMAT,
     MORE_BITS,
     VERSION,
-    OneMechanism,
     accepted,
     proof_above,
-    written,
 )
 from symamp.certificates.text import At, expression_text, fraction_text, outward
-from symamp.certificates.users_who_differ import Users
+from symamp.certificates.users import Users
 from symamp.data_sets.search import Repeated
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import Dyadic
@@ -131,11 +129,11 @@ class _Kind:
         return [[(e, evidence_below(order, level_at(e), n)) for e in levels] for order in (found, found.swapped())]
 
     @cached_property
-    def users(self) -> OneMechanism | Users | None:
+    def users(self) -> Users | None:
         """Those of a round as data, None where nothing is known of them."""
         shown = [e for points in self.orders for _, e in points[:1]]
         proofs = [proof for _, proof in self.proofs]
-        return None if self.question is None else written(self.question, proofs, shown, None)
+        return None if self.question is None else Users.of(self.question, proofs, shown, None)
 
     @property
     def setting(self) -> Data:
@@ -162,10 +160,10 @@ class _Kind:
         elif users is not None:
             first, second = ([_below(users, *point) for point in points] for points in self.orders)
         ends = {"bottom": curve.points.bottom, "top": curve.points.top}
-        if up and isinstance(users, OneMechanism) and users.known.data["kind"] == "triples":
+        if up and users is not None and not users.question.victims and users.known[0].data["kind"] == "triples":
             # Laws above those of a density name who sent a message far out: then no level is known to be the last.
             with at_precision(_BITS_OF_RATIOS):
-                is_known = users.known.as_read().ratio(True) < arb("inf")
+                is_known = users.known[0].as_read().ratio(True) < arb("inf")
             ends = {key: x if is_known else None for key, x in ends.items()}
         texts = {key: None if x is None else fraction_text(x) for key, x in ends.items()}
         return {"setting": place, **texts, "first": first, "second": second or None}
@@ -179,7 +177,7 @@ def _given(curve: RoundCurve) -> GivenRound:
     return curve.round
 
 
-def _above(one: Data, users: OneMechanism | Users, level: fmpq, proof: Proof, alone: bool) -> Data:
+def _above(one: Data, users: Users, level: fmpq, proof: Proof, alone: bool) -> Data:
     """Return a point above, with bits for which the verifier accepts it by itself, or with a fixed number of more."""
     high = fraction_text(proof.bound)
     if alone:
@@ -193,7 +191,7 @@ def _above(one: Data, users: OneMechanism | Users, level: fmpq, proof: Proof, al
     return {"level": fraction_text(level), "low": "0", "high": high} | {k: made[k] for k in ("precision", "evidence")}
 
 
-def _below(users: OneMechanism | Users, level: fmpq, found: Evidence) -> Data:
+def _below(users: Users, level: fmpq, found: Evidence) -> Data:
     return {
         "level": fraction_text(level),
         "low": fraction_text(outward(found.lower, up=False)),

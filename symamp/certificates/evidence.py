@@ -20,11 +20,16 @@ from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates.mechanisms import Described
 from symamp.certificates.text import LIMIT, At, dyadic_text, exact_double, fraction_text
+from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
+from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
+from symamp.settings.group_sums import BITS as _BITS_OF_SIGNS
 from symamp.settings.participation import OfTriple, OverNumbers, Participation, Seen, TakingPart
+from symamp.settings.users_who_differ import Constant
+from symamp.settings.victims import CommonBlanket, OfGroup, ShuffledData
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
 from symamp.sums.coordinate_sums import Held, Range
@@ -98,13 +103,23 @@ def bits(found: Iterable[Evidence], more: int) -> int:
     return min(max([_LEAST_BITS, *guarded]) + more, MOST_PRECISION)
 
 
-def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, split: int) -> Data | None:
+def above(groups: Sequence[Described], part: PairBound, at: At, found: Evidence, n: int, split: int) -> Data | None:
     """Return a certified evaluation above as data, None where one user alone is enough."""
+    known, taking = groups[0], taking_part(part)
     if found.evaluator == HISTOGRAMS:
         return {"kind": "histograms"}
+    if taking is not None and isinstance(taking.base, OfGroup):
+        return _hidden(groups, taking.base) | of_setting(taking, part, at, found, n)
+    if isinstance(part, ShuffledData):
+        both = zip(groups, part.positions.known, strict=True)
+        pairs = [m.pair(x.pair) for m, x in both if isinstance(x, Decomposition)]
+        return {"kind": "positions", "pairs": None if known.data["kind"] == "budget" else pairs, **evaluation(found)}
     if found.evaluator in ALONE:
         return None
-    if (taking := taking_part(part)) is not None:
+    if isinstance(part, CommonBlanket):
+        of = part.victim.group
+        return {"kind": "hidden users", "victim": of, "pair": groups[of].pair(part.pair), **evaluation(found)}
+    if taking is not None:
         return {"kind": "blanket", "pair": known.pair(taking.base.pair)} | of_setting(taking, part, at, found, n)
     pair = {"pair": known.pair(part.pair)}
     if is_triple(part):
@@ -128,9 +143,17 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
     return {"kind": "envelope"} | pair | {"dominating": _dominating(triples, at, found)} | evaluation(found, n)
 
 
-def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) -> Data:
+def below(groups: Sequence[Described], part: PairBound, at: At, found: Evidence, n: int) -> Data:
     """Return a certified evaluation of a pair of data sets as data."""
-    if (taking := taking_part(part)) is not None:
+    known, taking = groups[0], taking_part(part)
+    if isinstance(part, StepSums):
+        return _signs(groups, part, at)
+    if isinstance(part, DataOfPositions):
+        data = {"kind": "positions", "pair": known.pair(part.pair), "others": known.others(part.dataset)}
+        return data | evaluation(found)
+    if taking is not None and isinstance(taking.base, OfGroup):
+        return _hidden(groups, taking.base) | of_setting(taking, part, at, found, n)
+    if taking is not None:
         own = {"pair": known.pair(taking.base.pair), "others": known.others(taking.base.dataset)}
         return {"kind": "data set", **own} | of_setting(taking, part, at, found, n)
     pair: Data = {"pair": known.pair(part.pair)}
@@ -141,6 +164,12 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
         return steps(known, part.pair, zip(part.inputs, part.counts, strict=True), found.details, 1, 0)
     others = known.others(cast(Reduction, part).dataset)
     return {"kind": "data set", "others": others, **pair, **_evaluated(at, found, n)}
+
+
+def _hidden(groups: Sequence[Described], base: OfGroup) -> Data:
+    of = groups[base.group]
+    who = {"kind": "hidden users", "victim": base.group, "pair": of.pair(base.pair)}
+    return who | ({"others": of.others(base.dataset)} if base.dataset else {})
 
 
 def taking_part(part: PairBound) -> TakingPart | None:
@@ -291,14 +320,42 @@ def steps(
     i, j = view.places((pairs[0], pairs[1]))
     with at_precision(_BITS):
         told = [arb(c.on[i]) - arb(c.on[j]) for c in view.columns]
-    return {
-        "kind": "steps",
-        "victim": 0,
-        "pair": pairs,
-        "others": [[[known.inputs.index(x), int(c)] for x, c in held if c]],
-        "signs": [up if x > 0 else down if x < 0 else 0 for x in told],
-        "plan": steps_plan(plan),
-    }
+    signs = [up if x > 0 else down if x < 0 else 0 for x in told]
+    return _of_steps(known, 0, pairs, [[(x, c) for x, c in held if c]], signs, plan)
+
+
+def _signs(groups: Sequence[Described], part: StepSums, at: At) -> Data:
+    """Return the evidence by a threshold for a sum of signs, if one tells, with what the others of each group hold."""
+    victim, test = part.victim, None if at.level is None else part.test(at.level)
+    plan = None if test is None or at.level is None else test.sum.plan(at.level)
+    ups, downs = (test.up, test.down) if test is not None else ((), ())
+    known, own, who = groups[victim.group], victim.columns[victim.group], part.crowd.who
+    pair = known.pair(victim.pair)
+    view = known.as_read().view((pair[0], pair[1]))
+    i, j = view.places((pair[0], pair[1]))
+
+    def is_same(on: Sequence[Any], x: Constant, y: Constant) -> bool:
+        return bool(arb(on[i]).overlaps(x()) and arb(on[j]).overlaps(y()))
+
+    with at_precision(_BITS_OF_SIGNS):
+        place = [next(k for k, c in enumerate(own) if is_same(y.on, c.on_x0, c.on_x1)) for y in view.columns]
+    place += [len(own)] * victim.may_miss
+    order = {"order": who.worlds().index(victim.worlds)} if who.removal else {}
+    signs = [(k in ups) - (k in downs) for k in place]
+    return order | _of_steps(known, victim.group, pair, [held.items() for held in part.held], signs, plan)
+
+
+def _of_steps(
+    known: Described,
+    victim: int,
+    pair: list[int],
+    held: Iterable[Iterable[tuple[str, int]]],
+    signs: list[int],
+    plan: StepPlan | None,
+) -> Data:
+    others = [[[known.inputs.index(x), int(c)] for x, c in each] for each in held]
+    how = {"signs": signs, "plan": None if plan is None else steps_plan(plan)}
+    return {"kind": "steps", "victim": victim, "pair": pair, "others": others, **how}
 
 
 def steps_plan(plan: StepPlan) -> Data:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -16,11 +16,8 @@ from flint import arb, fmpq
 from symamp.bounds.all_data_sets.generic import PatternCell
 from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
-from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
-from symamp.bounds.hypotheses import EVERYONE
 from symamp.bounds.interval import BoxesEvidence, NoiseInterval
-from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import IN_COMMON, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
@@ -29,27 +26,18 @@ from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
-from symamp.certificates.evidence import Data, Proof, bits, sentences, setting
+from symamp.certificates.evidence import Data, Proof, bits
 from symamp.certificates.mechanisms import (
-    Described,
-    lists_others,
-    of_budget,
-    of_mechanism,
     of_noise,
-    of_table,
-    of_triples,
 )
 from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
-from symamp.certificates.users_who_differ import Users
-from symamp.decompositions.blanket import blanket
-from symamp.decompositions.envelope import envelope
+from symamp.certificates.users import Users
 from symamp.decompositions.pairs import distinct_pairs
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
-from symamp.randomizers.noise.densities import dominating_table
 from symamp.settings.question import Query, Question
 from symamp.sums.all_data_sets.moments import MOMENTS
 from symamp.sums.divergence import LATTICE, Enclosure, Settings, one_user_divergence
@@ -77,12 +65,8 @@ _OF_DENSITIES = ("worst_pair", "density_pairs", "interval")
 """Analyses whose evaluations the verifier cannot repeat."""
 _IN_FINITE_LAWS = ("finite_sandwich", "fallback_law")
 """Analyses for the same questions that it can repeat."""
-_OF_DATA = ("blanket", "envelope", "all_data_sets", "two_messages", "few_messages", "every_data_set")
-"""Analyses whose laws the verifier makes from the mechanism."""
-_OF_BUDGET = ("generic", "generic_all_data_sets")
 _OF_TRIPLES = ("blanket", "generic", *_IN_FINITE_LAWS)
 """Analyses by triples: what has a table, orbits, a budget or a bounded density meets the hypotheses of one."""
-_OF_ROUNDED = ("density_envelope", "density_data_sets")
 
 
 @dataclass(frozen=True)
@@ -111,7 +95,7 @@ def certificate(claim: Claim) -> Data:
     """
     stated, above, below = _epsilon(claim) if claim.asked.quantity == "epsilon" else _delta(claim)
     proofs = [] if above is None else [above]
-    users = written(claim.question, proofs, [e for _, e in below], None if above is None else above.at)
+    users = Users.of(claim.question, proofs, [e for _, e in below], None if above is None else above.at)
     sides: dict[str, Callable[[int], Data] | None] = {
         "above": None if above is None else partial(users.above, above),
         "below": partial(_pieces_below, users, below) if below else None,
@@ -120,18 +104,6 @@ def certificate(claim: Claim) -> Data:
     is_noise = any(isinstance(e.part, NoiseInterval) for e in claim.above)
     remedy = _instead(claim.question.subject) if is_noise else "ask with a larger gap"
     return accepted({"quantity": claim.asked.quantity, **stated}, [users.setting], sides, supposed, remedy)
-
-
-def written(
-    question: Question, above: Sequence[Proof], below: Sequence[Evidence], at: At | None
-) -> OneMechanism | Users:
-    """Return the users of a question as data from which the verifier makes all laws of these evaluations."""
-    if question.victims:
-        return Users(question, at)
-    of_base = [replace(side, found=tuple(map(_of_base, side.found))) for side in above]
-    return OneMechanism(
-        question, _described(question.subject.randomizers[0], of_base, [_of_base(e) for e in below], at)
-    )
 
 
 def accepted(
@@ -157,12 +129,6 @@ def accepted(
         if verdict.error == "TooLarge":  # with more bits it is larger
             break
     raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), remedy)
-
-
-def _of_base(found: Evidence) -> Evidence:
-    """Return evidence whose part is about a round in which everyone takes part: the mechanism is that of the latter."""
-    taking = write.taking_part(found.part)
-    return found if taking is None else replace(found, part=taking.base)
 
 
 # --- the claim --------------------------------------------------------------------------------------------------------
@@ -206,43 +172,6 @@ def _are_listed(claim: Claim) -> bool:
         return e.evaluator == HISTOGRAMS or (isinstance(e.part, FixedCounts) and e.details is not None)
 
     return bool(claim.below) and (bool(claim.question.victims) or all(map(is_listed, claim.below)))
-
-
-# --- the mechanism ----------------------------------------------------------------------------------------------------
-
-
-def _described(subject: Subject, above: Sequence[Proof], below: Sequence[Evidence], at: At | None) -> Described:
-    """Return the mechanism as data from which the verifier makes all laws of these evaluations."""
-    parts = [e.part for side in above for e in side.found]
-    methods, mechanism = {part.method for part in parts}, subject.mechanism
-    if methods & set(_OF_ROUNDED):
-        assert subject.densities is not None
-        (rounded,) = {fmpq_of(part.rounded) for part in parts if isinstance(part, AboveDensities)}
-        table = dominating_table(subject.densities).numeric
-        assert table is not None
-        return of_table(table, at, rounded)
-    if methods == {"interval"}:
-        (part,) = parts
-        assert isinstance(part, NoiseInterval)
-        found = of_noise(part.noise)
-        assert found is not None
-        return found
-    if methods and methods <= set(_OF_BUDGET):
-        return of_budget(subject.local_ratio(), at)
-    mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
-    every = [t for part in parts for t in (part, *part.fixed_background)] + [e.part for e in below]
-    named = {x for t in every if is_triple(t) for x, _ in t.dataset}
-    if mechanism is not None and mechanism.numeric is None and not mechanism.is_composed:
-        # Laws that stand for those of inputs are listed themselves.
-        others = all(map(is_triple, parts)) or lists_others(mechanism)
-        if mixed or not others or not named <= set(mechanism.inputs):
-            return of_triples(parts, [e.part for e in below], at, mixed=mixed)
-    if mechanism is not None and methods <= set(_OF_DATA):
-        return of_mechanism(mechanism, at, parts, [e.part for e in below], listed="all_data_sets" in methods)
-    known = subject.mechanism is None and not parts and subject.triple is None
-    if known and subject.noise is None and subject.densities is None:
-        return of_budget(subject.local_ratio(), at)
-    return of_triples(parts, [e.part for e in below], at, exact=subject.triple is not None)
 
 
 # --- above ------------------------------------------------------------------------------------------------------------
@@ -367,73 +296,10 @@ def _is_tie(part: PairBound, level: Level, bound: fmpq | arb) -> bool:
     return bool(part.enclose(level, 1, Settings(gap=FINER_GAPS[0])).exact == bound)
 
 
-@dataclass(frozen=True)
-class OneMechanism:
-    """Users who all run one mechanism, as data, and the evidence about them."""
-
-    question: Question
-    known: Described
-
-    @property
-    def setting(self) -> Data:
-        """Return the round as data, with who takes part where not everyone does."""
-        taking, n = self.question.subject.participation, self.question.n
-        who = {} if taking is None else {"participation": write.participation(taking, n)}
-        return setting(repr(self.question.subject), [(n, True, self.known.data)]) | who
-
-    def supposed(self, found: Iterable[Evidence]) -> list[str]:
-        """Return what the theorems suppose that stand behind some evaluations, and no data of a certificate show."""
-        bounds = [BOUNDS[e.part.method] for e in found if e.part.method in BOUNDS]
-        known = () if self.question.subject.participation is None else (EVERYONE,)
-        return sentences(h for bound in bounds for h in bound.hypotheses if h not in known)
-
-    def above(self, above: Proof, more: int) -> Data:
-        """Return the evidence of an upper end as data, each class of pairs covered."""
-        split, n, known = 2 if more else 1, self.question.n, self.known
-        if above.shares:
-            listed: list[Data] = [write.every_randomizer(above.shares, above.found, n, split)]
-        else:
-            found = [(e, write.above(known, e.part, above.at, e, n, split)) for e in above.found]
-            listed = [data for _, data in found if data is not None]
-            listed += [] if above.tilt is None else [write.common_tilt(above.tilt)]
-            listed += list(_repeated(known, [(e, data) for e, data in found if data is not None]))
-        return {"eps": above.at.text, "precision": bits(above.found, more), "evidence": listed}
-
-    def below(self, at: At, found: Evidence) -> Data:
-        """Return the evidence of a pair of data sets, with the member of the budget that it is about."""
-        if self.known.data["kind"] != "budget":
-            return write.below(self.known, found.part, at, found, self.question.n)
-        base = _of_base(found).part
-        named = getattr(base, "member", "")
-        member = next(m for m in self.question.subject.members() if named in ("", repr(m)))
-        owner = of_mechanism(member, at, (), [base])
-        return write.below(owner, found.part, at, found, self.question.n) | {"members": [owner.data]}
-
-
-def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Iterable[Data]:
-    """Yield the evidence of a class of pairs for those of its pairs that are not the same by their texts alone."""
-    if known.data["kind"] != "orbits" or known.mechanism is None:
-        return
-    read, mechanism = known.as_read(), known.mechanism
-    found = [(_of_base(e), data) for e, data in found]
-    done = {(of, read.key(tuple(data["pair"]), of)) for e, data in found for of in [not is_triple(e.part)]}
-    for pair in read.pairs:
-        if (True, read.key(pair, True)) in done or (False, read.key(pair)) in done:
-            continue
-        names = known.inputs[pair[0]], known.inputs[pair[1]]
-        for e, data in found:
-            own = blanket(mechanism, names).fingerprint if is_triple(e.part) else e.part.signature[1]  # type: ignore[index]
-            if own == (e.part.signature if is_triple(e.part) else envelope(mechanism, names).signature()):
-                done.add((not is_triple(e.part), read.key(pair, not is_triple(e.part))))
-                yield data | {"pair": list(pair)}
-                if "order" not in data:
-                    break
-
-
 # --- below ------------------------------------------------------------------------------------------------------------
 
 
-def _pieces_below(users: OneMechanism | Users, below: Below, more: int) -> Data:
+def _pieces_below(users: Users, below: Below, more: int) -> Data:
     listed = [users.below(at, e) for at, e in below]
     return {"eps": below[0][0].text, "precision": bits((e for _, e in below), more), "evidence": listed}
 

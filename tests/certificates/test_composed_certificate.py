@@ -16,6 +16,7 @@ from symamp.accounting.round import ShuffledRound, level_at
 from symamp.bounds.search import CandidateBounds
 from symamp.certificates import one_round
 from symamp.certificates.text import At
+from symamp.certificates.users import Users
 from symamp.command_line.cli import app
 from symamp.sums.divergence import Settings
 from symamp.verifier import main, verify
@@ -83,7 +84,7 @@ def test_pairs_that_another_bound_settles_are_listed_with_it():
     evidence, at = found.evidence(fmpq(11, 10)), At.of(sp.log(sp.Rational(11, 10)))
     bound = max(e.upper for e in evidence).fraction * fmpq(1001, 1000)
     proof = one_round.proof_above(found.question, evidence, at, bound)
-    made = one_round.written(found.question, [proof], [], at).above(proof, 32)
+    made = Users.of(found.question, [proof], [], at).above(proof, 32)
     assert {e["kind"] for e in made["evidence"]} == {"all data sets", "envelope"}
 
 

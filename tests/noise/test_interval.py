@@ -16,7 +16,7 @@ from flint import arb, fmpq
 import symamp as sa
 from symamp.bounds.interval import NoiseInterval
 from symamp.bounds.noise_table import NoiseTable, grid_of, shape_of
-from symamp.certificates import evidence, one_round
+from symamp.certificates import evidence
 from symamp.certificates.mechanisms import of_noise
 from symamp.laws.law import Level
 from symamp.numbers.limits import Limits
@@ -195,7 +195,7 @@ def read_by_the_verifier(name, table, others, n=10**4, cells=(), mechanism=None)
     texts = [str(Fraction(y)) for y in table.nodes], [str(Fraction(x)) for x in others]
     side = [[str(Fraction(x)) for x in cell] for cell in cells] or [["0", "1", "1"]]
     stage = {"nodes": texts[0], "first": side, "second": side}
-    setting = Setting(Check(), one_round.setting(name, [(n, True, mechanism or NAMED[name])]), "setting")
+    setting = Setting(Check(), evidence.setting(name, [(n, True, mechanism or NAMED[name])]), "setting")
     at = At(Check(), setting, "1/10", fmpq(1, 10**6))
     data = {"others": texts[1], "cap": "inf", "tilts": [], "plan": None}
     return boxes_of_pairs._Stage(at, setting.groups[0].mechanism, data, stage, "stage")
