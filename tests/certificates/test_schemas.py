@@ -5,6 +5,7 @@ import json
 import keyword
 import re
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -21,38 +22,36 @@ from tests.sampled import some
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = {name: json.loads(schema_text(name)) for name in schema_names()}
-EXAMPLES = {
-    name: [json.loads(body) for body in re.findall(r"```json\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)]
-    for name, page in {
-        "mechanism": "mechanism_format.md",
-        "family": "family_format.md",
-        "combined": "combined_format.md",
-    }.items()
-}
-EXAMPLES["certificate"] = [
-    sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1", gap=1e-2, method="blanket").certificate(),
-    sa.epsilon(sa.RandomizedResponse(k=2, eps0=1), n=5, delta="1e-3", method="blanket").certificate(),
-    sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", gap=1e-2, method="generic").certificate(),
-    *(
-        sa.epsilon(
-            sa.heterogeneous([(2, sa.RandomizedResponse(k=2, eps0=e)) for e in (1, 2)], shuffled=s), delta="1e-2"
-        ).certificate()
-        for s in ("data", "messages")
-    ),
-    sa.delta(
-        sa.heterogeneous([(30, sa.PureLDP(eps0=e)) for e in (1, 2)], shuffled="data"), eps=1, gap=1e-2
-    ).certificate(),
-]
+PAGES = {"mechanism": "mechanism_format.md", "family": "family_format.md", "combined": "combined_format.md"}
 
 
 def training(**given):
-    return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=2), neighbours="add_remove", **given)
+    noise = sa.training.GaussianStep(sigma=2)
+    return sa.training.random_allocation(noise=noise, neighbours="add_remove", **given).delta
 
 
-EXAMPLES["training_certificate"] = [
-    training(steps=20).delta("1/10").certificate(),
-    training(steps=2, selected=2).delta(1, gap="1/10").certificate(),
-]
+@cache
+def examples(name):
+    if name in PAGES:
+        text = (ROOT / "docs" / PAGES[name]).read_text()
+        return [json.loads(body) for body in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
+    if name == "training_certificate":
+        found = [training(steps=20)("1/10"), training(steps=2, selected=2)(1, gap="1/10")]
+    else:
+        found = [
+            sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1", gap=1e-2, method="blanket"),
+            sa.epsilon(sa.RandomizedResponse(k=2, eps0=1), n=5, delta="1e-3", method="blanket"),
+            sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", gap=1e-2, method="generic"),
+            *(
+                sa.epsilon(
+                    sa.heterogeneous([(2, sa.RandomizedResponse(k=2, eps0=e)) for e in (1, 2)], shuffled=s),
+                    delta="1e-2",
+                )
+                for s in ("data", "messages")
+            ),
+            sa.delta(sa.heterogeneous([(30, sa.PureLDP(eps0=e)) for e in (1, 2)], shuffled="data"), eps=1, gap=1e-2),
+        ]
+    return [answer.certificate() for answer in found]
 
 
 def test_the_names():
@@ -68,8 +67,8 @@ def test_a_schema_is_one(name):
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_examples_are_accepted_by_ours_and_by_another_validator(name):
-    assert EXAMPLES[name]
-    for document in EXAMPLES[name]:
+    assert examples(name)
+    for document in examples(name):
         assert check_document(document, name) is document
         jsonschema.validate(document, SCHEMAS[name], jsonschema.Draft7Validator)
 
@@ -110,7 +109,7 @@ def put(document, place, value):
 def test_mutations_are_judged_alike_by_another_validator(name):
     other = jsonschema.Draft7Validator(SCHEMAS[name])
     verdicts = []
-    for document in mutations(EXAMPLES[name][0]):
+    for document in mutations(examples(name)[0]):
         try:
             check_document(document, name)
             good = True
@@ -134,7 +133,7 @@ def test_the_schema_knows_every_kind_of_evidence(side, above):
 def test_what_the_schema_of_certificates_refuses_the_verifier_refuses(example):
     of_training = {"training": 0, "epochs of training": 1}
     name = "training_certificate" if example in of_training else "certificate"
-    other, document = jsonschema.Draft7Validator(SCHEMAS[name]), EXAMPLES[name][of_training.get(example, example)]
+    other, document = jsonschema.Draft7Validator(SCHEMAS[name]), examples(name)[of_training.get(example, example)]
     refused = [m for m in mutations(document) if not other.is_valid(m)]
     assert len(refused) > 100
     for document in refused:
@@ -144,7 +143,7 @@ def test_what_the_schema_of_certificates_refuses_the_verifier_refuses(example):
 def test_what_the_schemas_of_mechanisms_refuse_is_refused_with_its_place():
     for name in ("mechanism", "family"):
         other = jsonschema.Draft7Validator(SCHEMAS[name])
-        for document in mutations(EXAMPLES[name][0]):
+        for document in mutations(examples(name)[0]):
             if not other.is_valid(document):
                 with pytest.raises(FormatError) as refusal:
                     sa.mechanism_from_json(document)
@@ -172,7 +171,7 @@ def test_documents_that_are_no_json_are_refused_before_the_schema():
 
 
 def test_places_with_dots_and_brackets_in_labels():
-    example = copy.deepcopy(EXAMPLES["mechanism"][0])
+    example = copy.deepcopy(examples("mechanism")[0])
     example["table"] = {'a.b["c"][0]': {"x.y": None}}
     with pytest.raises(FormatError) as refusal:
         check_document(example, "mechanism")
@@ -182,7 +181,7 @@ def test_places_with_dots_and_brackets_in_labels():
 @pytest.mark.parametrize("name", ["mechanism", "family"])
 def test_values_that_no_json_file_holds_are_refused(name):
     hostile = (np.array([1, 2]), np.array([]), Decimal("sNaN"), fmpq(1, 2), b"1", {1}, (1, 2), object(), 1j)
-    for document in EXAMPLES[name]:
+    for document in examples(name):
         for key in document:
             for value in hostile:
                 with pytest.raises(SymampError):
