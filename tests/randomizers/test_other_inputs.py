@@ -154,7 +154,7 @@ LONG = {("priv-unit", 4), ("cms", 4), ("priv-kv", 2), ("pckv-grr", 3), ("collisi
 LONG |= {("staircase", 1), ("staircase", 2), ("wheel", 3), ("subset-exponential", 4), ("sampling-rappor", 3)}
 
 
-@pytest.mark.parametrize(("slug", "i"), some(cases(), lambda case: case not in LONG))
+@pytest.mark.parametrize(("slug", "i"), some(cases(), lambda case: case[1] < 2 and case not in LONG))
 def test_every_law_of_the_table_is_below_what_is_declared(slug, i):
     """All ordered pairs that mix no others, all inputs, two levels: weights in fractions for some group of pairs."""
     if (found := compared(slug, i)) is not None:
