@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from math import exp, expm1, fsum, inf, log, log1p, sqrt
-from typing import ClassVar
 
 import numpy as np
 from flint import arb, fmpq
@@ -232,7 +231,8 @@ def certified_bracket(above: Rounds, below: Rounds, query: Query, start: float) 
     D_E of the first is <= delta at the first eps and at all larger ones; that of the second is > delta at the second
     eps > 0 and at all smaller ones. Proof: docs/proofs/composition.md, section 3.
     """
-    high, low = _RoundsAbove(above, query, start), _RoundsBelow(below, query, start) if below else None
+    high = _RoundsSide(above, query, start, 1)
+    low = _RoundsSide(below, query, start, -1) if below else None
     first, (plan, bits) = step_out(high) or (inf, (None, 0))
     if low is None or low.never_falls is not None:
         return (first, plan, bits), (0.0, None, 0) if low is None else (inf, None, low.never_falls or 0)
@@ -243,9 +243,8 @@ def certified_bracket(above: Rounds, below: Rounds, query: Query, start: float) 
 class _RoundsSide:
     """The divergence of all rounds on one side of delta: floats find the plan of an evaluation, balls repeat it."""
 
-    outward: ClassVar[int]
-
-    def __init__(self, rounds: Rounds, query: Query, start: float) -> None:
+    def __init__(self, rounds: Rounds, query: Query, start: float, outward: int) -> None:
+        self.outward = outward
         self._rounds, self._query, self._gap = rounds, query, query.settings.gap
         self._product = FloatProduct.of(rounds)
         self._at = cache(self._estimate)
@@ -289,14 +288,6 @@ class _RoundsSide:
         with at_precision(bits):
             proved = upper <= arb(self._query.given) if self.outward > 0 else lower > arb(self._query.given)
         return bits if proved else None
-
-
-class _RoundsAbove(_RoundsSide):
-    outward: ClassVar[int] = 1
-
-
-class _RoundsBelow(_RoundsSide):
-    outward: ClassVar[int] = -1
 
     @cached_property
     def never_falls(self) -> int | None:

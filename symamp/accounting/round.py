@@ -155,14 +155,12 @@ class ShuffledRound(Round):
 
     @property
     def text(self) -> str:
-        """The mechanism and n."""
         method = "" if self.question.method is None else f", {self.question.method}"
         victim = "" if self.question.victim is None else f", victim in group {self.question.victim}"
         return f"{self.question.subject!r}, n = {self.question.n:,}{method}{victim}"
 
     @property
     def covered(self) -> str:
-        """What may depend on the outputs of earlier rounds."""
         return OF_GROUPS if self.question.victims else COVERED
 
     @property
@@ -196,7 +194,6 @@ class ShuffledRound(Round):
         return _settings(self.question.n)
 
     def end(self, log_delta: float) -> float:
-        """Return an estimate of the eps at which the bound is delta; inf if there is none."""
         try:
             return self._chosen[-1][0].root(self.question.n, log_delta, _search().rough)[
                 0
@@ -265,7 +262,6 @@ class ShuffledRound(Round):
         return None if found is None else (found, self.question.n)
 
     def alone(self, query: Query) -> Answer | None:
-        """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""
         return OneRound(self.question).answer(query)
 
     @cached_property
@@ -501,7 +497,6 @@ class SampledRound(Round):
 
     @property
     def ratio(self) -> sp.Expr | None:
-        """The level from which on no divergence is left, None if there is none."""
         return None if self.base.ratio is None else 1 + rational_of(self.rate) * (self.base.ratio - 1)
 
     @property

@@ -48,6 +48,36 @@ class Setting(Protocol):
         """Return the same for two inputs that are compared."""
 
 
+class SettingOf:
+    """A setting in which all users run what ``base`` says: what is not said of it is what is said of the latter."""
+
+    base: Any
+
+    @property
+    def randomizers(self) -> tuple[Subject, ...]:
+        """What users run."""
+        found: tuple[Subject, ...] = self.base.randomizers
+        return found
+
+    @property
+    def shuffled(self) -> str:
+        """What the shuffler permutes."""
+        return str(self.base.shuffled)
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared."""
+        return bool(self.base.compares_all)
+
+    def local_ratio(self) -> sp.Expr:
+        """Return e^eps0 for any two inputs, compared or not; ``oo`` if there is no finite local budget."""
+        return self.base.local_ratio()
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for two inputs that are compared."""
+        return self.base.compared_ratio()
+
+
 class Subject(Setting, Protocol):
     """The interface that bounds need of a mechanism or a class of mechanisms, such as ``PureLDP``.
 

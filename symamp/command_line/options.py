@@ -244,14 +244,12 @@ class GroupWord(MechanismWord):
     name = "group"
 
     def convert(self, value: str, param: Any, ctx: Any) -> tuple[str | int, Subject]:
-        """Return the number of users and their mechanism."""
         count, _, rest = value.partition(":")
         if not rest:
             raise ArgumentError("group", value, "a number and a mechanism, such as 500:krr:k=10,eps0=1")
         return users(count), super().convert(rest, param, ctx)[1]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the completions of what follows the number."""
         return groups_starting(incomplete, {name: found.names() for name, found in named().items()})
 
 

@@ -51,13 +51,10 @@ class SmoothSpace(DataSpace):
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """The pairs of inputs that are compared."""
         return self._noise.pairs()
 
     def others(self, pair: Pair) -> Sequence[str]:
-        """Return the inputs that are tried."""
         return self._noise.held_inputs
 
     def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
-        """Return the divergence where all others hold one input."""
         return SmoothDataSet(self._noise, pair, "data set", DATA_SETS, weights[0][0]) if len(weights) == 1 else None

@@ -30,14 +30,12 @@ class MechanismSpace(DataSpace):
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """All pairs of a table, else one of each class."""
         if self.table is None:
             return [c.pairs[0] for c in pair_classes(self.mechanism)]
         x = self.table.inputs
         return [(x[i], x[j]) for i, j in self.table.pairs]
 
     def others(self, pair: Pair) -> Sequence[str]:
-        """Return all inputs of a table, else those that stand for all."""
         return (*self.mechanism.further_inputs(pair), *pair) if self.table is None else self.table.inputs
 
     def drawn(self, pair: Pair, weights: Weights) -> Reduction | None:
@@ -68,13 +66,10 @@ class TripleSpace(DataSpace):
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """Both orders."""
         return [(order, order) for order in self._orders]
 
     def others(self, pair: Pair) -> Sequence[str]:
-        """Return the one name of what is given."""
         return ("A2",)
 
     def drawn(self, pair: Pair, weights: Weights) -> DataSetBound:
-        """Return the triple."""
         return self._orders[pair[0]]

@@ -21,7 +21,6 @@ class SeenSpace(DataSpace):
 
     @property
     def proposed(self) -> DataSpace:
-        """The space of what is run."""
         return self._proposed
 
     def seen(self, part: DataSetBound, level: Level | None, n: int) -> Iterable[DataSetBound]:

@@ -61,7 +61,6 @@ class _Proposed(MaxOverSearchedPairs):
     parts: tuple[PairBound, ...] = field(init=False, compare=False, default=())
 
     def proposed(self, level: Level | None, n: int, settings: Settings) -> Sequence[DataSetBound]:
-        """Return a few data sets for each space."""
         settings.limits.charge(sum(work_of_triples(s.table) for s in self.spaces if s.table is not None))
         return [
             seen

@@ -49,12 +49,10 @@ class PositionSpace(DataSpace):
         return self._mechanisms[0].pairs() if self._mechanisms else [("", "")]
 
     def others(self, pair: Pair) -> Sequence[str]:
-        """Return the inputs that all positions know."""
         known = [(*m.further_inputs(pair), *pair) for m in self._mechanisms]
         return [x for x in (known[0] if known else ()) if all(x in found for found in known)] or [""]
 
     def drawn(self, pair: Pair, weights: Weights) -> DataOfPositions:
-        """Return the data sets."""
         return DataOfPositions(self._victims, self.member, pair, weights)
 
 
@@ -81,7 +79,6 @@ class DataOfPositions(OfVictims, GroupSum):
 
     @property
     def pair(self) -> Pair:
-        """The ordered pair of inputs that is compared."""
         return self.compared
 
     @property
@@ -101,7 +98,6 @@ class DataOfPositions(OfVictims, GroupSum):
         return replace(self, compared=self.compared[::-1])
 
     def sides(self, level: Level, n: int) -> Sides:
-        """Return the positions, which are all users."""
         return self.positions(level) if self.positions else (), lambda: arb(self.crowd.n), lambda: arb(0)
 
 
@@ -116,11 +112,9 @@ class MessageSpace(DataSpace):
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """All pairs of inputs."""
         return self._victims.pairs
 
     def others(self, pair: Pair) -> Sequence[str]:
-        """Return all inputs."""
         return columns_of(self._victims.crowd)[self._victims.group, pair].others
 
     def held(self, pair: Pair, inputs: Sequence[str], n: int) -> DataSetBound | None:
@@ -137,7 +131,6 @@ class PoissonSpace(MessageSpace):
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """All pairs of inputs, in one order."""
         return list(dict.fromkeys(v.pair for v in self._victims.each))
 
     def others(self, pair: Pair) -> Sequence[str]:
@@ -150,7 +143,6 @@ class PoissonSpace(MessageSpace):
         return DataSpace.held(self, pair, inputs, n)
 
     def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
-        """Return the data sets."""
         return against_a_mean(self._victim(pair), weights)
 
 
@@ -164,7 +156,6 @@ class StepSums(OfVictims):
 
     @property
     def pair(self) -> Pair:
-        """The ordered pair of inputs that is compared."""
         return self.compared[::-1] if self.is_swapped else self.compared
 
     @property
@@ -203,7 +194,6 @@ class StepSums(OfVictims):
         return None if best is None or best.sum.plan(level) is None else best
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence of the best sum; -inf for zero. Not a bound."""
         found = self.test(level)
         value = -inf if found is None else found.sum.log_estimate(level)
         with at_precision(BITS):

@@ -168,13 +168,11 @@ class Answer(Bracket):
 
     @property
     def asked_about(self) -> str:
-        """The question in one line, for reports of a fault."""
         method = "" if self.question.method is None else f", method={self.question.method!r}"
         return f"{self.quantity} of {self.question.subject!r}{method}, {self._question()}"
 
     @property
     def shown_evidence(self) -> str:
-        """The evaluations behind both ends, in one line."""
         if self.proof is not None:
             return self.proof.shown
         above, below = (

@@ -337,7 +337,6 @@ class Bracket(TwoEnds):
         return self._both(_DIGITS, "g")
 
     def exact_ends(self) -> tuple[Dyadic, Dyadic]:
-        """Return both ends as they are known."""
         return self.least, self.most
 
     def ends_json(self) -> dict[str, float | str]:

@@ -15,7 +15,7 @@ from flint import arb
 from symamp.bounds.bound import DataSets, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import ANY_TWO, ONE_RANDOMIZER, Theorem
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.subject import Subject
+from symamp.bounds.subject import SettingOf, Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition, LawTriple
 from symamp.decompositions.to_law import law_of, number
@@ -344,7 +344,7 @@ def checked_participation(given: object) -> Participation:
 
 
 @dataclass(frozen=True, repr=False)
-class Participating(SubjectBase):
+class Participating(SettingOf, SubjectBase):  # type: ignore[override]
     """What all users run, and who takes part. Bounds and data sets are those of what is run, seen through the latter.
 
     >>> import symamp as sa
@@ -357,30 +357,13 @@ class Participating(SubjectBase):
     participation: Participation
 
     @property
-    def randomizers(self) -> tuple[Subject, ...]:
-        return self.base.randomizers
-
-    @property
     def takes_part(self) -> sp.Rational:
         return self.participation.present
-
-    @property
-    def shuffled(self) -> str:  # type: ignore[override]
-        """What the shuffler permutes."""
-        return self.base.shuffled
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The symbols that are still free."""
         return self.base.parameters
-
-    @property
-    def compares_all(self) -> bool:
-        return self.base.compares_all
-
-    def local_ratio(self) -> sp.Expr:
-        """Return e^eps0 of what users run."""
-        return self.base.local_ratio()
 
     def compared_ratio(self) -> sp.Expr:
         return sp.oo if self.participation.removal else self.base.compared_ratio()
@@ -489,7 +472,6 @@ class OfTriple(ByEstimates):
 
     @property
     def top(self) -> float:
-        """An eps from which on the divergence is its limit."""
         return largest_epsilon(self.law)
 
 
@@ -511,7 +493,6 @@ class OverPoisson(OfTriple, GroupSum):
         return "poisson", self.taking.decomposition.fingerprint, self.taking.worlds
 
     def sides(self, level: Level, n: int) -> Sides:
-        """Return the others, and the shift as what one more of them adds."""
         first, second = (number(1 - p) for p in self.taking.worlds)
 
         def shift() -> arb:

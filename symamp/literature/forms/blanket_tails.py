@@ -82,28 +82,18 @@ def bennett(m: Moments, n: int, eps: arb) -> arb:
 _Inequality = Callable[[Moments, int, arb], arb]
 
 
-def _own(inequality: _Inequality) -> Callable[[Setting, arb], arb]:
+def _of_laws(inequality: _Inequality, generic: bool = False) -> Callable[[Setting, arb], arb]:
     def bound(s: Setting, eps: arb) -> arb:
-        return _largest([inequality(moments_of(law, eps.exp()), s.n, eps) for law in s.laws])
-
-    return bound
-
-
-def _generic(inequality: _Inequality) -> Callable[[Setting, arb], arb]:
-    def bound(s: Setting, eps: arb) -> arb:
-        laws = few_laws(s.subject, generic=True)
+        laws = few_laws(s.subject, generic)
         assert laws is not None
-        return _largest([inequality(moments_of(law, eps.exp()), s.n, eps) for law in laws])
+        values = [inequality(moments_of(law, eps.exp()), s.n, eps) for law in laws]
+        return reduce(arb.max, values) if all(v.is_finite() for v in values) else arb("nan")
 
     return bound
 
 
 def _published(inequality: _Inequality) -> Callable[[Setting, arb], arb]:
     return lambda s, eps: inequality(published_generic(s, eps.exp()), s.n, eps)
-
-
-def _largest(values: list[arb]) -> arb:
-    return reduce(arb.max, values) if all(v.is_finite() for v in values) else arb("nan")
 
 
 def _form(
@@ -117,8 +107,13 @@ FORMS = tuple(
     form
     for name, inequality in (("hoeffding", hoeffding), ("bennett", bennett))
     for form in (
-        _form(name, f"{name.title()}'s inequality for the blanket", _own(inequality), _KNOWN),
-        _form(f"{name}_generic", f"{name.title()}'s inequality for binary response", _generic(inequality), BUDGET),
+        _form(name, f"{name.title()}'s inequality for the blanket", _of_laws(inequality), _KNOWN),
+        _form(
+            f"{name}_generic",
+            f"{name.title()}'s inequality for binary response",
+            _of_laws(inequality, True),
+            BUDGET,
+        ),
         _form(f"{name}_bbgn", f"{name.title()} with the paper's generic parameters", _published(inequality), BUDGET),
     )
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import sympy as sp
 from flint import arb
 
@@ -56,12 +58,10 @@ def _fmt_2022(s: Setting, delta: arb) -> arb:
     return log_one_plus((t - 1) / (t + 1) * (8 * root(t * log4 / s.n) + 8 * t / s.n))
 
 
-def _at_most_log(s: Setting, most: arb, text: str) -> tuple[Condition, ...]:
-    return (Condition(text, s.t <= most),)
-
-
-def _fmt_2022_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
-    return _at_most_log(s, s.n / (16 * (2 / delta).log()), "eps0 <= log(n/(16 log(2/delta)))")
+def _at_most(share: int, over: int, less: int = 0) -> Callable[[Setting, arb], tuple[Condition, ...]]:
+    """Return the condition e^eps0 <= n/(share log(over/delta)) - less."""
+    text = f"eps0 <= log(n/({share} log({over}/delta)){f' - {less}' if less else ''})"
+    return lambda s, delta: (Condition(text, s.t <= s.n / (share * (over / delta).log()) - less),)
 
 
 def _fmt_2022_code(s: Setting, delta: arb) -> arb:
@@ -70,17 +70,9 @@ def _fmt_2022_code(s: Setting, delta: arb) -> arb:
     return log_one_plus((1 - 1 / t) / (1 + 1 / (t * (1 + a))) * a)
 
 
-def _fmt_2022_code_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
-    return _at_most_log(s, s.n / (16 * (4 / delta).log()), "eps0 <= log(n/(16 log(4/delta)))")
-
-
 def _fmt_2023(s: Setting, delta: arb) -> arb:
     t = s.t
     return log_one_plus((t - 1) * (4 * root(2 * (4 / delta).log() / ((t + 1) * s.n)) + arb(4) / s.n))
-
-
-def _fmt_2023_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
-    return _at_most_log(s, s.n / (8 * (2 / delta).log()) - 1, "eps0 <= log(n/(8 log(2/delta)) - 1)")
 
 
 FORMS = (
@@ -109,7 +101,7 @@ FORMS = (
         "Feldman, McMillan, Talwar 2021, Theorem 3.1",
         "standard clone, closed form",
         epsilon=_fmt_2022,
-        conditions=_fmt_2022_conditions,
+        conditions=_at_most(16, 2),
         provenance=Provenance.RESTATED,
     ),
     ClosedForm(
@@ -118,7 +110,7 @@ FORMS = (
         "public code of Feldman, McMillan, Talwar 2021, closed form: looser than their Theorem 3.1",
         "standard clone, closed form of the public code",
         epsilon=_fmt_2022_code,
-        conditions=_fmt_2022_code_conditions,
+        conditions=_at_most(16, 4),
         provenance=Provenance.CODE,
     ),
     ClosedForm(
@@ -127,7 +119,7 @@ FORMS = (
         "Feldman, McMillan, Talwar 2023, Theorem 3.2 (published for a class; for all by Theorem B)",
         "stronger clone, closed form",
         epsilon=_fmt_2023,
-        conditions=_fmt_2023_conditions,
+        conditions=_at_most(8, 2, less=1),
         provenance=Provenance.RESTATED,
     ),
 )

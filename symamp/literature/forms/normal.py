@@ -66,19 +66,22 @@ def _shuffle_index(s: Setting, eps: arb) -> arb:
     for law in s.laws:
         mu = root(_index_square(law) / s.n)
         if not mu.is_zero():
-            x = eps / mu
-            value = mu * (normal_density(x) - x * normal_tail(x))
+            value = _mean_above(mu, eps)
             if not value.is_finite():
                 return value
             result = result.max(value)
     return result
 
 
-def _fixed_composition(s: Setting, eps: arb) -> arb:
-    """Return mu (phi(x) - x Phi(-x)), x = eps/mu, mu^2 = (p - q)^2/(n p q), whatever the numbers are."""
-    mu = root((s.t - 1) ** 2 / (s.t * s.n))
+def _mean_above(mu: arb, eps: arb) -> arb:
+    """Return mu (phi(x) - x Phi(-x)), x = eps/mu: the mean of what a normal variable is above eps."""
     x = eps / mu
     return mu * (normal_density(x) - x * normal_tail(x))
+
+
+def _fixed_composition(s: Setting, eps: arb) -> arb:
+    """Return it for mu^2 = (p - q)^2/(n p q), whatever the numbers are."""
+    return _mean_above(root((s.t - 1) ** 2 / (s.t * s.n)), eps)
 
 
 FORMS = (

@@ -7,6 +7,7 @@ nothing. Theorem 4.8 is true all the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from flint import arb
@@ -84,20 +85,13 @@ def _printed_47(s: Setting, delta: arb) -> arb:
     return log_one_plus(pair.excess(pair.clones(delta), delta))
 
 
-def _slope_condition(pair: _Pair) -> Condition:
-    return Condition("(p+1) alpha/2 >= (1-alpha-alpha p) r/(1-2r)", pair.slope >= 0)
+def _enough_clones(text: str, least: Callable[[_Pair], arb]) -> Callable[[Setting, arb], tuple[Condition, ...]]:
+    def conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
+        pair = _Pair.of(s)
+        slope = Condition("(p+1) alpha/2 >= (1-alpha-alpha p) r/(1-2r)", pair.slope >= 0)
+        return slope, Condition(f"Omega >= {text}", pair.clones(delta) >= least(pair))
 
-
-def _printed_47_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
-    pair = _Pair.of(s)
-    enough = Condition("Omega >= the printed threshold", pair.clones(delta) >= pair.printed_least_clones)
-    return _slope_condition(pair), enough
-
-
-def _corrected_47_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
-    pair = _Pair.of(s)
-    enough = Condition("Omega >= (k(n-1) + beta/2)/slope", pair.clones(delta) >= pair.least_clones)
-    return _slope_condition(pair), enough
+    return conditions
 
 
 def generic_47(s: Setting, delta: arb) -> arb:
@@ -147,7 +141,7 @@ FORMS = (
         "Wang 2023, Theorem 4.7 as printed",
         "three parameters of the mechanism, closed form",
         epsilon=_printed_47,
-        conditions=_printed_47_conditions,
+        conditions=_enough_clones("the printed threshold", lambda pair: pair.printed_least_clones),
         proved_for=_is_worst,
     ),
     ClosedForm(
@@ -156,7 +150,7 @@ FORMS = (
         "Wang 2023, Theorem 4.7 with its second condition corrected (docs/proofs/closed_forms.md)",
         "three parameters of the mechanism, closed form; true of its own pair",
         epsilon=_printed_47,
-        conditions=_corrected_47_conditions,
+        conditions=_enough_clones("(k(n-1) + beta/2)/slope", lambda pair: pair.least_clones),
         proved_for=_is_worst,
     ),
     ClosedForm(
