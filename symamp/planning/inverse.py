@@ -131,9 +131,14 @@ _LEAST_EPS0 = 1e-9
 """The least local budget that is tried."""
 _FIRST_USERS = 1e6
 """How many users a search begins with: few take longer to evaluate."""
-_ACCURACY, _SLOW_ACCURACY, _SHARE, _WIDTH, _WIDEST, _DELTA_GAP = 1e-3, 1e-2, 0.025, 4.0, 3e-2, 1e-3
-"""How near ends of many rounds are sought, relatively, usually and where points cost much, and in parts of the bracket;
-the width of eps in units of it, and the largest; and the width of delta that sums aim at."""
+_ACCURACY, _SLOW_ACCURACY, _OF_GAP, _SHARE = 1e-3, 1e-2, 0.5, 0.025
+"""How near ends of many rounds are sought, relatively: usually, where points cost much, in units of the width of a
+round, and in parts of the bracket."""
+_WIDTH, _WIDEST, _DELTA_GAP = 4.0, 3e-2, 1e-2
+"""The width of eps in units of the usual accuracy, and the largest; and the width of delta that sums aim at."""
+_SHARE_OF_ONE, _STRAIGHT = 0.05, 1.5
+"""How near ends of one round are sought, in parts of the bracket: some bounds take more than a second. And by which
+factor a slope may differ from that of normal losses."""
 _FEWER_USERS = "the report of one more user can be added to the shuffled reports without knowing whose they are"
 _FEWER_DRAWN = "at the same rate more users who are drawn hide the same reports"
 _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
@@ -203,7 +208,9 @@ def largest_eps0(
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS * fixed.rounds:g}")
     least = max(floor_, _LEAST_EPS0)
     begin = min(max(1.0, 2.0 * least), most)
-    private, violated = fixed.proofs(goal, Range(least, most, True, begin, is_budget=True), subject, lambda _: count)
+    private, violated = fixed.proofs(
+        goal, Range(least, most, True, begin, share=_SHARE_OF_ONE, is_budget=True), subject, lambda _: count
+    )
     lower, safe = (floor_, None) if private is None else (private.x, private.answer)
     upper, unsafe = (inf, None) if violated is None else (violated.x, violated.answer)
     asked = (*_users(n), *goal.shown, *fixed.shown)
@@ -262,7 +269,7 @@ def least_n(
         one = Question.of(mechanism, whole(1), method, participation=participation).subject
         subject = lambda _: one  # noqa: E731
     begin = max(_FIRST_USERS // whole(1), 1.0)
-    numbers = Range(1.0, largest, False, min(begin, largest), grain=1.0)
+    numbers = Range(1.0, largest, False, min(begin, largest), share=_SHARE_OF_ONE, grain=1.0)
     asked, named = (*goal.shown, *fixed.shown), _named(mechanism, taking)
     reason = _FEWER_USERS if fixed.per_user is None else _FEWER_DRAWN
     private, violated = fixed.proofs(goal, numbers, subject, round)
@@ -460,14 +467,26 @@ def _of_rounds(
         found = whole(x)
         if isinstance(found, CoordinateSums):
             return found.delta(goal.at.written, gap=_WIDEST, effort=goal.at.effort)
-        least = _WIDEST if above and found.is_slow else min(_WIDTH * accuracy, _WIDEST)
-        width = max(least, *(one.gap if above else one.gap_below for one, _ in found.rounds))
+        least = _WIDEST if above and found.is_slow else min(width * accuracy, _WIDEST)
+        asked = max(least, *(one.gap if above else one.gap_below for one, _ in found.rounds))
         effort = less if above and found.is_slow else goal.at.effort
-        return found.delta_of(replace(goal.at.to_gap(_DELTA_GAP), effort=effort), width, (above,))
+        return found.delta_of(replace(goal.at.to_gap(_DELTA_GAP), effort=effort), asked, (above,))
 
-    begun = guessed(goal, numbers, lambda x: gaussian_log_delta(whole(x).mu, value))
-    slow = not is_known and getattr(whole(begun.start), "is_slow", False)
-    return proofs(goal, replace(begun, accuracy=_SLOW_ACCURACY if slow else _ACCURACY, share=_SHARE), ask)
+    looked_at = list[float]()
+
+    def roughly(x: float) -> float:
+        looked_at.append(x)
+        return gaussian_log_delta(whole(x).mu, value)
+
+    begun = guessed(goal, numbers, roughly)
+    near = (*looked_at[1:], begun.start)  # slow bounds may be of use on one side of it only
+    slow = not is_known and any(getattr(whole(x), "is_slow", False) for x in near)
+    first = whole(begun.start)
+    gaps = [one.gap for one, _ in first.rounds] if isinstance(first, Composition) and not is_known else []
+    usual = _SLOW_ACCURACY if slow else max((_ACCURACY, *(_OF_GAP * x for x in gaps)))
+    width = _WIDTH * (1.0 if slow else _ACCURACY / usual)
+    slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
+    return proofs(goal, replace(begun, slope=slope, accuracy=usual, share=_SHARE), ask)
 
 
 def _users(n: Count | None) -> tuple[tuple[str, str], ...]:
