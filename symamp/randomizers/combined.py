@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from html import escape
-from itertools import combinations, combinations_with_replacement, product
+from itertools import chain, combinations, combinations_with_replacement, islice, product
 from math import prod
 from typing import Any, Self, cast
 
@@ -288,6 +288,12 @@ def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
     return list(found.values())
 
 
+def _all_pairs(part: Mechanism) -> list[tuple[str, str]]:
+    """Return pairs of different inputs, and of equal ones unless the former are proved to be worse."""
+    found = different_pairs(part)
+    return found if dominating_pair(part) else list(dict.fromkeys([*found, *equal_pairs(part)]))
+
+
 def further_values(part: Mechanism, x0: str, x1: str) -> tuple[str, ...]:
     """Values beside x0 and x1, one of each class; a different one, for data sets, where the two are equal."""
     if part.first_input_stands_for_all:
@@ -345,49 +351,40 @@ class Combined(Mechanism):
 
     @cached_property
     def _pairs(self) -> tuple[tuple[Choice, Choice], ...]:
-        """The pairs of inputs that have to be compared, one for each class."""
-        found: dict[object, tuple[Choice, Choice]] = {}
-        kinds = [self._kinds.index(kind) for kind in self._kinds]
-        for chosen in self._candidates():
-            if all(a == b for a, b in chosen):
-                continue
-            pair = tuple(a for a, _ in chosen), tuple(b for _, b in chosen)
-            how = Counter((kind, a, b) for kind, (a, b) in zip(kinds, chosen, strict=True))
-            found.setdefault(frozenset(how.items()), pair)
-            if len(found) > _MOST_PAIR_CLASSES:
-                many = Problem(f"the parts have more than {_MOST_PAIR_CLASSES} classes of pairs")
-                raise SupportMismatchError("mechanism", many, "take fewer parts, or equal ones")
-        return tuple(found.values())
+        """The pairs of inputs that have to be compared, one for each class; equal parts are not distinguished."""
+        found = list(islice(self._candidates(), _MOST_PAIR_CLASSES + 1))
+        if len(found) > _MOST_PAIR_CLASSES:
+            many = Problem(f"the parts have more than {_MOST_PAIR_CLASSES} classes of pairs")
+            raise SupportMismatchError("mechanism", many, "take fewer parts, or equal ones")
+        return tuple(found)
 
-    def _candidates(self) -> Iterator[tuple[tuple[str, str], ...]]:
-        if self.neighbours == "one_attribute":
-            for i in dict.fromkeys(self._kinds.index(kind) for kind in self._kinds):
-                yield from self._choices(
-                    [different_pairs(p) if i == j else equal_pairs(p) for j, p in enumerate(self.parts)], i
-                )
-            return
-        # Where one part alone has a choice, inputs that differ do so for it.
-        alone = sum(len(p.inputs) > 1 for p in self.parts) == 1
-        yield from self._choices(
-            [
-                different_pairs(p) if alone or dominating_pair(p) else [*different_pairs(p), *equal_pairs(p)]
-                for p in self.parts
-            ]
-        )
-
-    def _choices(
-        self, options: Sequence[Sequence[tuple[str, str]]], alone: int | None = None
-    ) -> Iterator[tuple[tuple[str, str], ...]]:
-        """Yield one option for each part; equal parts are not distinguished."""
-        groups: dict[object, list[int]] = {}
+    def _candidates(self) -> Iterator[tuple[Choice, Choice]]:
+        alike: dict[object, list[int]] = {}
         for i, kind in enumerate(self._kinds):
-            groups.setdefault((kind, i == alone), []).append(i)
-        for found in _combinations([(options[members[0]], len(members)) for members in groups.values()]):
-            chosen: list[tuple[str, str]] = [("", "")] * len(self.parts)
-            for members, values in zip(groups.values(), found, strict=True):
-                for i, value in zip(members, values, strict=True):
-                    chosen[i] = value
-            yield tuple(chosen)
+            alike.setdefault(kind, []).append(i)
+        groups = list(alike.values())
+        if self.neighbours == "one_attribute":
+            # Of the parts of one kind one differs.
+            chosen = [
+                [(g[:1], different_pairs), (g[1:], equal_pairs), *((h, equal_pairs) for h in groups if h is not g)]
+                for g in groups
+            ]
+        else:
+            # Where one part alone has a choice, inputs that differ do so for it.
+            alone = sum(len(p.inputs) > 1 for p in self.parts) == 1
+            chosen = [[(g, different_pairs if alone else _all_pairs) for g in groups]]
+        for options in chosen:
+            # More than are compared in all need not be listed of one group.
+            some = [
+                islice(combinations_with_replacement(pairs(self.parts[g[0]]), len(g)), _MOST_PAIR_CLASSES + 2)
+                for g, pairs in options
+                if g
+            ]
+            for values in product(*some):
+                of = dict(zip((i for g, _ in options for i in g), chain(*values), strict=True))
+                pair = tuple(tuple(of[i][k] for i in range(len(self.parts))) for k in (0, 1))
+                if pair[0] != pair[1]:
+                    yield pair[0], pair[1]
 
     @property
     def worst_is_all_different(self) -> bool:
@@ -591,19 +588,6 @@ def _at(part: Mechanism, values: dict[str, object]) -> Mechanism:
     free = {p.name for p in part.parameters}
     given = {name: value for name, value in values.items() if name in free}
     return part.at(**given) if given else part  # type: ignore[attr-defined]
-
-
-def _combinations(
-    groups: Sequence[tuple[Sequence[tuple[str, str]], int]],
-) -> Iterator[tuple[tuple[tuple[str, str], ...], ...]]:
-    """Yield all choices of so many options from each group, one by one: there may be too many to list."""
-    if not groups:
-        yield ()
-        return
-    (options, count), *rest = groups
-    for first in combinations_with_replacement(options, count):
-        for others in _combinations(rest):
-            yield first, *others
 
 
 # ----------------------------------------------------- Several attributes at once: every user sends a report about each

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 import sympy as sp
 
-from symamp.decompositions.decomposition import Component
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
-from symamp.formulas.parameter import EPS0, Parameter, Value
+from symamp.formulas.parameter import EPS0, Value
 from symamp.numbers.reading import Compared, exact_number
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.protocols import Domain, Protocol, added, two_sided_geometric
-
-# --- The law of discrete Laplace noise at its worst pair as formulas in B, the budget and the number of the message
-
-B = Parameter("B", lower=sp.Integer(1), integer=True)
-"""The largest input."""
-J = sp.Symbol("j", integer=True, nonnegative=True)
-"""The number of a message."""
-
-
-class Run(NamedTuple):
-    """Messages ``first`` to ``last``: the component of message j as a formula in j; none if last < first."""
-
-    first: sp.Expr
-    last: sp.Expr
-    component: Component
-
 
 # -------------------------------- Discrete Laplace noise on a range of integers, clipped to it: the geometric mechanism
 
@@ -44,7 +26,7 @@ class DiscreteLaplace(Parametrised, Mechanism):
 
     Clipping changes nothing: ratios are constant below 0 and above B. The ends are the worst pair of inputs, and the
     infimum over all inputs is the one over the ends (docs/proofs/worst_pair.md). B is a number, eps0 may be a symbol;
-    eps0 is the local budget between 0 and B. ``formulas`` are for all B at once.
+    eps0 is the local budget between 0 and B.
 
     >>> DiscreteLaplace(B=2).blanket().gamma
     exp(-eps0/2)
@@ -64,28 +46,6 @@ class DiscreteLaplace(Parametrised, Mechanism):
         self.B = int(size)
         super().__init__(eps0=eps0)
         self.values = {"B": size, **self.values}
-
-    @staticmethod
-    def formulas() -> tuple[Run, ...]:
-        """Return the blanket of (0, B) with B a symbol: components as formulas in the number j of the message.
-
-        These are the lower half of the messages. The messages B - j are their mirror images, with r0 and r1 exchanged;
-        a message B/2 has both ratios 1 and comes once. Clipped or not, the law is the same. With a = e^(-eps0/B) the
-        ratio of message j is a^-(B - 2j), its mass a^(B - j) times 1/(1 + a) at the end and (1 - a)/(1 + a) inside
-        (docs/proofs/worst_pair.md).
-
-        >>> end, inside = DiscreteLaplace.formulas()
-        >>> end.component.ratio0, inside.component.ratio0
-        (exp(eps0), exp(eps0*(B - 2*j)/B))
-        >>> inside.first, inside.last
-        (1, floor(B/2))
-        """
-        size, eps0 = B.symbol, EPS0.symbol
-        a = sp.exp(-eps0 / size)
-        ratio, mass = sp.exp(eps0 * (size - 2 * J) / size), sp.exp(-eps0 * (size - J) / size)
-        end = Component(normal(sp.exp(eps0)), sp.S.One, sp.exp(-eps0) / (1 + a))
-        inside = Component(ratio, sp.S.One, (1 - a) / (1 + a) * mass)
-        return Run(sp.S.Zero, sp.S.Zero, end), Run(sp.S.One, sp.floor(size / 2), inside)
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise, and discrete Laplace noise for all B at once, against sums over messages."""
+"""Discrete Gaussian noise against sums over messages."""
 
 import itertools
 from math import exp
@@ -9,25 +9,7 @@ import sympy as sp
 import symamp as sa
 from symamp.data_sets.densities import SmoothDataSet
 from symamp.laws.law import Level
-from symamp.randomizers.discrete_laplace import B, J
 from symamp.sums.divergence import Settings
-
-EPS0 = sa.Parameter("eps0", lower=0).symbol
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 7])
-def test_formulas_for_all_sizes_are_the_components_of_each(size):
-    found = []
-    for run in sa.DiscreteLaplace.formulas():
-        first, last = (int(e.subs(B.symbol, size)) for e in (run.first, run.last))
-        for j in range(first, last + 1):
-            r0, r1, mass = (e.subs({J: j, B.symbol: size}) for e in run.component)
-            found += [(r0, r1, mass)] + ([(r1, r0, mass)] if 2 * j != size else [])
-    known = sa.DiscreteLaplace(B=size).blanket().components
-    at = {EPS0: sp.Rational(7, 5)}
-    shown = [sorted(tuple(float(e.subs(at)) for e in c) for c in law) for law in (found, known)]
-    assert len(shown[0]) == len(shown[1])
-    assert all(abs(a / b - 1) < 1e-12 for c, d in zip(*shown, strict=True) for a, b in zip(c, d, strict=True))
 
 
 def _excess(size, sigma, eps, n):
