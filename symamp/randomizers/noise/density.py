@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache, reduce
-from itertools import combinations, pairwise
+from functools import cache, lru_cache, partial, reduce
+from itertools import combinations, pairwise, product
 from typing import ClassVar, NamedTuple
 
 import sympy as sp
@@ -35,6 +35,7 @@ from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, Holomorphic, compile_expression, same
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Side, Y, Z, inner_points
 
+_MOST_UNDECIDED = 8  # cases on a box of inputs and messages
 _RANGE_BITS = 128  # at which the largest value of a formula is sought
 _MOST_HALVINGS = 40  # in that search
 _CLOSE = 1e-10  # relative accuracy at which it ends
@@ -74,27 +75,42 @@ def stretches(formulas: tuple[sp.Expr, ...], low: sp.Expr, high: sp.Expr) -> lis
     return [Stretch(a, b, _between(a, b)) for a, b in pairwise(ends)]
 
 
-def resolved(formula: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
-    """Return the formula that holds on the whole stretch around a message, or around values of symbols, free of cases.
+def resolved(formula: sp.Expr, inside: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+    """Return the formula that holds around values of symbols, wherever none of its cases changes, free of cases.
 
-    >>> resolved(sp.Piecewise((1, Y < 2), (sp.Abs(Y), True)), sp.Integer(3))
+    >>> resolved(sp.Piecewise((1, Y < 2), (sp.Abs(Y), True)), {Y: sp.Integer(3)})
     y
     """
+
+    def sign_of(e: sp.Expr) -> int:
+        return sign(_chosen(e, sign_of).xreplace(inside))
+
+    try:
+        return _chosen(formula, sign_of)
+    except _NoCaseError:
+        missing = Problem(f"{formula} has no case for some messages")
+        raise ArgumentError("density", missing, "add a case (..., True)") from None
+
+
+class _NoCaseError(Exception):
+    """A Piecewise says nothing."""
+
+
+def _chosen(formula: sp.Expr, sign_of: Callable[[sp.Expr], int]) -> sp.Expr:
+    """Return the formula of the cases that hold, given the signs of ``changes``."""
     if isinstance(formula, sp.Abs):
-        inner = resolved(formula.args[0], inside)
-        return inner * sign(_at(inner, inside))
+        return _chosen(formula.args[0], sign_of) * sign_of(formula.args[0])
     if isinstance(formula, sp.Max | sp.Min):
-        best, *rest = [resolved(a, inside) for a in formula.args]
+        best, *rest = formula.args
         for other in rest:
-            larger = sign(_at(other - best, inside)) > 0
-            best = other if larger == isinstance(formula, sp.Max) else best
-        return best
+            best = other if (sign_of(best - other) < 0) == isinstance(formula, sp.Max) else best
+        return _chosen(best, sign_of)
     if isinstance(formula, sp.Piecewise):
         for value, condition in formula.args:
-            if _holds(condition, inside):
-                return resolved(value, inside)
-        raise ArgumentError("density", Problem(f"{formula} has no case for some messages"), "add a case (..., True)")
-    return formula.func(*(resolved(a, inside) for a in formula.args)) if formula.args else formula
+            if _holds(condition, sign_of):
+                return _chosen(value, sign_of)
+        raise _NoCaseError
+    return formula.func(*(_chosen(a, sign_of) for a in formula.args)) if formula.args else formula
 
 
 def changes(formula: sp.Basic) -> Iterator[sp.Expr]:
@@ -113,7 +129,7 @@ def changes(formula: sp.Basic) -> Iterator[sp.Expr]:
 def _root(argument: sp.Expr) -> Iterator[sp.Expr]:
     """Yield the messages at which an argument vanishes; more of them do no harm."""
     for part in stretches((argument,), -sp.oo, sp.oo) if has_cases(argument) else [None]:
-        slope, at_zero = _linear(argument if part is None else resolved(argument, part.inside))
+        slope, at_zero = _linear(argument if part is None else resolved(argument, {Y: part.inside}))
         if sign(slope) != 0:
             yield -at_zero / slope
 
@@ -135,25 +151,21 @@ def _linear(e: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     raise ArgumentError("density", str(e), _LINEAR)
 
 
-def _holds(condition: sp.Basic, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> bool:
+def _holds(condition: sp.Basic, sign_of: Callable[[sp.Expr], int]) -> bool:
     if isinstance(condition, BooleanTrue | BooleanFalse):
         return bool(condition)
     if isinstance(condition, And | Or):
-        return (all if isinstance(condition, And) else any)(_holds(c, inside) for c in condition.args)
+        return (all if isinstance(condition, And) else any)(_holds(c, sign_of) for c in condition.args)
     if isinstance(condition, Not):
-        return not _holds(condition.args[0], inside)
+        return not _holds(condition.args[0], sign_of)
     if not isinstance(condition, Relational):
         raise ArgumentError("density", str(condition), _LINEAR)
-    order = sign(_at(condition.lhs - condition.rhs, inside))
+    order = sign_of(condition.lhs - condition.rhs)
     if order == 0:
         return isinstance(condition, sp.Le | sp.Ge | sp.Eq)
     if isinstance(condition, sp.Eq | sp.Ne):
         return isinstance(condition, sp.Ne)
     return (order > 0) == isinstance(condition, sp.Gt | sp.Ge)
-
-
-def _at(e: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
-    return e.xreplace(inside if isinstance(inside, Mapping) else {Y: inside})
 
 
 def _between(a: sp.Expr, b: sp.Expr) -> sp.Expr:
@@ -176,80 +188,37 @@ Range = Callable[[Box], arb]
 def formula_range(formula: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> Range:
     """Return a function of balls, by the names of symbols, that contains the values of a formula on them.
 
-    Where a case is not decided on a box, the ball covers all cases that are possible. Raises ArgumentError or
-    ExpressionError for functions that are not known.
+    Where a case is not decided on a box, the ball covers all cases that are possible; it is no number where they are
+    too many. Raises ArgumentError or ExpressionError for functions that are not known.
 
     >>> x = sp.Symbol("x")
     >>> formula_range(sp.Abs(x), (x,))({"x": arb(1, 2)}).contains(0)
     True
     """
-    if not has_cases(formula):
-        compiled = compile_expression(formula, symbols)
-        return lambda box: compiled(FLINT, box)
-    inner = [formula_range(a, symbols) for a in formula.args if isinstance(a, sp.Expr)]
-    if isinstance(formula, sp.Abs):
-        return lambda box: abs(inner[0](box))
-    if isinstance(formula, sp.Max):
-        return lambda box: reduce(arb.max, (f(box) for f in inner))
-    if isinstance(formula, sp.Min):
-        return lambda box: reduce(arb.min, (f(box) for f in inner))
-    if isinstance(formula, sp.Piecewise):
-        values = [formula_range(v, symbols) for v, _ in formula.args]
-        tests = [_test(c, symbols) for _, c in formula.args]
-        return lambda box: _cases(values, tests, box)
-    if formula.is_Add or formula.is_Mul:
-        combine = arb.__add__ if formula.is_Add else arb.__mul__
-        return lambda box: reduce(combine, (f(box) for f in inner))
-    # A function of parts with cases: they are put in for symbols of its own.
-    names = tuple(sp.Symbol(f"part{i}") for i in range(len(formula.args)))
-    outer = compile_expression(_rebuilt(formula, names), (*symbols, *names))
-    parts = dict(zip((s.name for s in names), (formula_range(a, symbols) for a in formula.args), strict=True))
-    return lambda box: outer(FLINT, {**box, **{name: f(box) for name, f in parts.items()}})
+    cuts = tuple(dict.fromkeys(changes(formula)))
+    if not cuts:
+        return partial(compile_expression(formula, symbols), FLINT)
+    tests = [formula_range(e, symbols) for e in cuts]
 
+    @cache
+    def of_cases(signs: tuple[int, ...]) -> list[Range]:
+        """Return the formulas of all cases with these signs; 0 stands for both: equality is covered by both sides."""
+        if signs.count(0) > _MOST_UNDECIDED:
+            return []
+        found: list[Range] = []
+        for chosen in product(*((k,) if k else (1, -1) for k in signs)):
+            with suppress(_NoCaseError):  # signs that do not occur together, or messages that are left out
+                case = _chosen(formula, dict(zip(cuts, chosen, strict=True)).__getitem__)
+                found.append(partial(compile_expression(case, symbols), FLINT))
+        return found
 
-def _rebuilt(formula: sp.Expr, names: tuple[sp.Symbol, ...]) -> sp.Expr:
-    """Return the function with symbols for its arguments; constant ones stay."""
-    return formula.func(*(n if a.free_symbols else a for n, a in zip(names, formula.args, strict=True)))
+    def value(box: Box) -> arb:
+        values = [test(box) for test in tests]
+        found = of_cases(tuple(1 if v > 0 else -1 if v < 0 else 0 for v in values))
+        return reduce(arb.union, [case(box) for case in found]) if found else arb("nan")
 
-
-def _cases(values: list[Range], tests: list[Callable[[Box], bool | None]], box: Box) -> arb:
-    found: arb | None = None
-    for value, test in zip(values, tests, strict=True):
-        holds = test(box)
-        if holds is not False:
-            here = value(box)
-            found = here if found is None else found.union(here)
-        if holds:
-            break
-    return arb("nan") if found is None else found
-
-
-def _test(condition: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Callable[[Box], bool | None]:
-    """Return whether a condition holds on a box, None if it is not decided."""
-    if condition in (sp.true, sp.false):
-        return lambda _: bool(condition)
-    if isinstance(condition, And | Or):
-        parts = [_test(c, symbols) for c in condition.args]
-        stop = isinstance(condition, Or)
-
-        def together(box: Box) -> bool | None:
-            found = [p(box) for p in parts]
-            return stop if stop in found else (None if None in found else not stop)
-
-        return together
-    if not isinstance(condition, sp.Lt | sp.Le | sp.Gt | sp.Ge) or not isinstance(condition, Relational):
-        raise ArgumentError("density", str(condition), "a condition with <, <=, > or >=")
-    # Equality is a single message, or a single input at which both sides are covered.
-    less = formula_range(condition.lhs - condition.rhs, symbols)
-    below = isinstance(condition, sp.Lt | sp.Le)
-
-    def compared(box: Box) -> bool | None:
-        difference = less(box)
-        if difference < 0:
-            return below
-        return (not below) if difference > 0 else None
-
-    return compared
+    of_cases((1,) * len(cuts))  # refuses functions that are not known
+    return value
 
 
 def values_between(f: Holomorphic, a: arb, b: arb, less: Holomorphic | None = None, times: arb | None = None) -> arb:
@@ -529,7 +498,7 @@ class NoiseDensity(AdditiveNoise):
 
     def _written(self, x: sp.Symbol, y: sp.Symbol, at: sp.Expr, message: sp.Expr) -> arb:
         """Return the density as it was written, the cases of its absolute values decided by exact algebra."""
-        formula = resolved(self.density.xreplace({x: at, y: Y}), message).rewrite(sp.exp)
+        formula = resolved(self.density.xreplace({x: at, y: Y}), {Y: message}).rewrite(sp.exp)
         return Holomorphic(formula, Y)(acb(arb(fmpq_of(message)))).real
 
     def _vanishes(self) -> bool:
