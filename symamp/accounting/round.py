@@ -337,7 +337,7 @@ def is_symmetric(found: Repeated) -> bool:
     """Return whether both orders of the data sets have the same law; of users who differ it is not looked for."""
     if isinstance(found, DataOfPositions | StepSums):
         return False
-    reduction = found if isinstance(found, Reduction) else found.taking.itself
+    reduction = found if isinstance(found, Reduction) else found.seen
     rational = reduction.law.rational
     if rational is not None:
         other = rational.swapped()

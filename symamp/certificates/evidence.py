@@ -27,7 +27,7 @@ from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.group_sums import BITS as _BITS_OF_SIGNS
-from symamp.settings.participation import OfTriple, OverNumbers, Participation, Seen, TakingPart
+from symamp.settings.participation import OfTriple, OverNumbers, Participation, Seen
 from symamp.settings.users_who_differ import Constant
 from symamp.settings.victims import CommonBlanket, OfGroup, ShuffledData
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
@@ -172,9 +172,9 @@ def _hidden(groups: Sequence[Described], base: OfGroup) -> Data:
     return who | ({"others": of.others(base.dataset)} if base.dataset else {})
 
 
-def taking_part(part: PairBound) -> TakingPart | None:
+def taking_part(part: PairBound) -> Seen | None:
     """Return who takes part in what a part is about, and the triple behind it; None where everyone does."""
-    return part.taking if isinstance(part, Seen | OfTriple) else None
+    return part.seen if isinstance(part, OfTriple) else part if isinstance(part, Seen) else None
 
 
 def participation(given: Participation, n: int) -> Data:
@@ -191,13 +191,13 @@ def participation(given: Participation, n: int) -> Data:
     }
 
 
-def of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: int) -> Data:
+def of_setting(taking: Seen, part: PairBound, at: At, found: Evidence, n: int) -> Data:
     """Return the order of the data sets of a removal, and the evaluation for each number of users."""
     order = {"order": taking.order} if taking.participation.removal else {}
     if not isinstance(part, OverNumbers):
         return order | _evaluated(at, found, n)
     if at is LIMIT:
-        return order | {"each": [_evaluated(at, found, m) for _, m in part.over.numbers(n)]}
+        return order | {"each": [_evaluated(at, found, m) for _, m in taking.participation.numbers(n)]}
     assert at.level is not None
     each = part.each(at.level, n, Settings(gap=_GAP_OF_NUMBERS))
     return order | {"each": [_evaluated(at, e, m) for _, m, e in each]}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from math import exp, inf, log
 from operator import mul
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import sympy as sp
 from flint import arb
@@ -18,7 +18,7 @@ from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.subject import SettingOf, Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition, LawTriple
-from symamp.decompositions.to_law import law_of, number
+from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_class
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import sign
@@ -194,10 +194,8 @@ class Participation:
         if not is_triple(part):
             return
         for worlds in self.worlds():
-            names = tuple(ABSENT if p == 0 else x for x, p in zip(part.pair, worlds, strict=True))
-            found = TakingPart(part, self, worlds, (names[0], names[1]))
-            single = OverPoisson(found) if self.is_poisson else found.itself
-            yield single if self.has_one_number else OverNumbers(single, self)
+            found = Seen.of(part, self, worlds)
+            yield OverPoisson(found) if self.is_poisson else found if self.has_one_number else OverNumbers(found)
 
     @property
     def has_one_number(self) -> bool:
@@ -394,85 +392,71 @@ class Participating(SettingOf, SubjectBase):  # type: ignore[override]
 
 
 @dataclass(frozen=True)
-class TakingPart:
-    """A triple of a round in which everyone takes part, who does, and with which probability the victim is there."""
+class Seen(Reduction):
+    """The triple of a round in which not everyone takes part, of which A2 may have a null symbol.
 
-    base: Reduction
-    participation: Participation
-    worlds: tuple[sp.Rational, sp.Rational]
-    pair: tuple[str, str]
+    ``base`` is that of a round in which everyone does, ``worlds`` says with which probability the victim is there.
+    """
 
-    @cached_property
-    def decomposition(self) -> Decomposition:
-        """The triple, of which A2 may have a null symbol."""
-        found = self.participation.triple(self.base.decomposition, self.worlds)
-        return LawTriple(found.law, self.pair) if isinstance(found, LawTriple) else replace(found, pair=self.pair)
+    base: Reduction = field(default=None, repr=False)  # type: ignore[assignment]
+    participation: Participation = field(default_factory=Participation, repr=False)
+    worlds: tuple[sp.Rational, sp.Rational] = (_ONE, _ONE)
+
+    @staticmethod
+    def of(base: Reduction, who: Participation, worlds: tuple[sp.Rational, sp.Rational]) -> Seen:
+        """Return the triple in which these take part."""
+        x0, x1 = (ABSENT if p == 0 else x for x, p in zip(base.pair, worlds, strict=True))
+        found = who.triple(base.decomposition, worlds)
+        named = LawTriple(found.law, (x0, x1)) if isinstance(found, LawTriple) else replace(found, pair=(x0, x1))
+        own = base.method, base.proof_status, base.source, named, base.dataset, base.member
+        return Seen(*own, base, who, worlds)
+
+    @property
+    def has_null(self) -> bool:
+        return True
 
     @property
     def order(self) -> int:
         """Which order of the data sets it is."""
         return self.participation.worlds().index(self.worlds)
 
-    @property
-    def itself(self) -> Seen:
-        """The part of one number of users."""
-        base = self.base
-        return Seen(base.method, base.proof_status, base.source, self.decomposition, base.dataset, base.member, self)
-
-    def swapped(self) -> TakingPart:
-        """Return the same with the two data sets exchanged."""
-        return TakingPart(self.base.swapped(), self.participation, self.worlds[::-1], self.pair[::-1])
-
-
-@dataclass(frozen=True)
-class Seen(Reduction):
-    """The triple of a round in which not everyone takes part."""
-
-    taking: TakingPart = field(default=None, repr=False)  # type: ignore[assignment]
-
-    @property
-    def has_null(self) -> bool:
-        return True
-
     def swapped(self) -> Seen:
-        return self.taking.swapped().itself
+        return Seen.of(self.base.swapped(), self.participation, self.worlds[::-1])
 
 
 class OfTriple(ByEstimates):
     """What parts say of themselves that are made of a triple in this setting."""
 
-    taking: TakingPart
+    seen: Seen
 
     @property
     def method(self) -> str:
-        return self.taking.base.method
+        return self.seen.method
 
     @property
     def proof_status(self) -> Any:
-        return self.taking.base.proof_status
+        return self.seen.proof_status
 
     @property
     def source(self) -> str:
-        return self.taking.base.source
+        return self.seen.source
 
     @property
     def pair(self) -> tuple[str, str]:
-        return self.taking.pair
+        return self.seen.pair
 
     @property
     def data_sets(self) -> DataSets:
         """The data sets, where it is a lower bound."""
-        base = self.taking.base
-        return DataSets(*self.pair, tuple((x, str(w)) for x, w in base.dataset), base.member)
-
-    @property
-    def law(self) -> Law:
-        """The law of the triple."""
-        return law_of(self.taking.decomposition)
+        return self.seen.data_sets
 
     @property
     def top(self) -> float:
-        return largest_epsilon(self.law)
+        return largest_epsilon(self.seen.law)
+
+    def swapped(self) -> Self:
+        """Return the part with the two data sets exchanged."""
+        return type(self)(self.seen.swapped())  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True)
@@ -482,30 +466,26 @@ class OverPoisson(OfTriple, GroupSum):
     ``shift`` is what there is without the victim's report, n ((1 - p0) - e^eps (1 - p1)).
     """
 
-    taking: TakingPart
-
-    def swapped(self) -> OverPoisson:
-        """Return the part with the two data sets exchanged."""
-        return OverPoisson(self.taking.swapped())
+    seen: Seen
 
     @property
     def signature(self) -> Hashable:
-        return "poisson", self.taking.decomposition.fingerprint, self.taking.worlds
+        return "poisson", self.seen.signature, self.seen.worlds
 
     def sides(self, level: Level, n: int) -> Sides:
-        first, second = (number(1 - p) for p in self.taking.worlds)
+        first, second = (number(1 - p) for p in self.seen.worlds)
 
         def shift() -> arb:
             return n * (first() - level.exponential() * second())
 
         with at_precision(128):
             alone = [] if shift().is_zero() else [Group(1, lambda: constant(shift()))]
-        groups = [Group(n, lambda: ball_gparv(self.law, level), poisson=True), *alone]
-        return groups, lambda: arb(n), lambda: ball_gparv(self.law, level).singular
+        groups = [Group(n, lambda: ball_gparv(self.seen.law, level), poisson=True), *alone]
+        return groups, lambda: arb(n), lambda: ball_gparv(self.seen.law, level).singular
 
     @property
     def top(self) -> float:
-        p, q = self.taking.worlds
+        p, q = self.seen.worlds
         return super().top if p != 0 else inf if q == 1 else -log(1 - q)
 
     @property
@@ -513,7 +493,7 @@ class OverPoisson(OfTriple, GroupSum):
         return _POISSON_GAP
 
     def limit(self, n: int) -> arb:
-        law, (first, second) = self.law, self.taking.worlds
+        law, (first, second) = self.seen.law, self.seen.worlds
         revealed = total([a() for a, b in law.singular if b().is_zero()])
         if second != 1:  # whatever the others send, the victim may not be there
             return revealed
@@ -526,30 +506,20 @@ class OverPoisson(OfTriple, GroupSum):
 class OverNumbers(OfTriple):
     """The mean of the divergences over several numbers of users."""
 
-    single: Any  # a part of one number of users: Seen
-    over: Participation
-
-    @property
-    def taking(self) -> TakingPart:  # type: ignore[override]
-        """The triple in this setting."""
-        found: TakingPart = self.single.taking
-        return found
-
-    def swapped(self) -> OverNumbers:
-        """Return the part with the two data sets exchanged."""
-        return OverNumbers(self.single.swapped(), self.over)
+    seen: Seen
 
     @property
     def signature(self) -> Hashable:
-        return "numbers", self.single.signature, self.over
+        return "numbers", self.seen.signature, self.seen.participation
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        value = sum(float(w) * exp(self.single.log_estimate(level, m, settings)) for w, m in self.over.numbers(n))
+        numbers = self.seen.participation.numbers(n)
+        value = sum(float(w) * exp(self.seen.log_estimate(level, m, settings)) for w, m in numbers)
         return log(value) if value > 0.0 else -inf
 
     def each(self, level: Level, n: int, settings: Settings) -> list[tuple[sp.Rational, int, Enclosure]]:
         """Return the enclosure for each number of users, with its weight."""
-        return [(w, m, self.single.enclose(level, m, settings)) for w, m in self.over.numbers(n)]
+        return [(w, m, self.seen.enclose(level, m, settings)) for w, m in self.seen.participation.numbers(n)]
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence.
@@ -568,7 +538,7 @@ class OverNumbers(OfTriple):
             return Enclosure(lower, upper, "mean over numbers of users", bits)
 
     def limit(self, n: int) -> arb:
-        return total([number(w)() * self.single.limit(m) for w, m in self.over.numbers(n)])
+        return total([number(w)() * self.seen.limit(m) for w, m in self.seen.participation.numbers(n)])
 
 
 Repeatable = Reduction | OverPoisson | OverNumbers
@@ -577,4 +547,5 @@ Repeatable = Reduction | OverPoisson | OverNumbers
 
 def triple_behind(found: Repeatable) -> Reduction:
     """Return the triple of the round in which everyone takes part."""
-    return found if isinstance(found, Reduction) and not isinstance(found, Seen) else found.taking.base
+    triple = found.seen if isinstance(found, OfTriple) else found
+    return triple.base if isinstance(triple, Seen) else triple
