@@ -316,7 +316,7 @@ class Training(Exported):
 
 @checked_call
 def random_allocation(
-    *, noise: Step, steps: object, selected: object = 1, epochs: object = 1, neighbours: str
+    *, noise: Step, steps: object, selected: object = 1, epochs: object = 1, neighbours: str | None = None
 ) -> Training:
     """Return training in which every epoch puts each example into ``selected`` of its ``steps`` steps, at random.
 
@@ -338,7 +338,8 @@ def random_allocation(
     step, t, k = _step(noise), _count(steps, "steps"), _count(selected, "selected")
     if k > t:
         raise ArgumentError("selected", selected, f"at most the {t} steps of an epoch")
-    replaced = _neighbours(neighbours) == REPLACE
+    compared = _neighbours(neighbours)
+    replaced = compared == REPLACE
     text = f"{k:,} of {t:,} steps, {step!r}{', replaced' * replaced}"
     names = (REPLACE,) if replaced else ("remove", "add")
     if k in (1, t):  # in all of the steps: each by itself
@@ -354,7 +355,7 @@ def random_allocation(
             )
             for name in names
         )
-    return Training(text, parts, round_count(epochs), neighbours, Sampled(step, t, k))
+    return Training(text, parts, round_count(epochs), compared, Sampled(step, t, k))
 
 
 def _allocated(step: Step, t: int, name: str) -> OneEpoch:
@@ -364,7 +365,9 @@ def _allocated(step: Step, t: int, name: str) -> OneEpoch:
 
 
 @checked_call
-def shuffled_batches(*, noise: GaussianStep, steps: object, epochs: object = 1, neighbours: str) -> Training:
+def shuffled_batches(
+    *, noise: GaussianStep, steps: object, epochs: object = 1, neighbours: str | None = None
+) -> Training:
     """Return training in which every epoch shuffles the examples and cuts them into ``steps`` batches of one size.
 
     No pair is proved to dominate it. The lower end is certified: explicit data attain it, in which all other
@@ -385,26 +388,27 @@ def shuffled_batches(*, noise: GaussianStep, steps: object, epochs: object = 1, 
     if not isinstance(noise, GaussianStep):
         raise ArgumentError("noise", noise, "sa.training.GaussianStep(sigma=...): other noise has no bound from above")
     t, sigma = _count(steps, "steps"), noise.sigma
-    replaced = ", replaced" * (_neighbours(neighbours) == REPLACE)
+    compared = _neighbours(neighbours)
+    replaced = ", replaced" * (compared == REPLACE)
     text = f"{t:,} shuffled batches, {noise!r}{replaced}, from above the Gaussian mechanism"
     count = round_count(epochs)
-    if neighbours == REPLACE:
+    if compared == REPLACE:
         # All others opposite: the batch sums are those of random allocation with half the noise, in either order.
         half = GaussianStep(sigma=sigma / 2)
         below = tuple(((_allocated(half, t, name), 1),) for name in ("remove", "add"))
         parts = [Direction(REPLACE, ((NormalRound(sigma, 2, REPLACE), 1),), below)]
-        return Training(text, tuple(parts), count, neighbours)
+        return Training(text, tuple(parts), count, compared)
     parts = []
     for name in ("remove", "add"):
         largest = Maximum(sigma, t, name)
         pair = Allocation(noise, t, (2, 1, 0), name) if t > 1 else NormalRound(sigma, 1, name)
         below = ((largest, 1),), ((_allocated(noise, t, name), 1),)
         parts.append(Direction(name, ((NormalRound(sigma, 1, name), 1),), below, ((pair, 1),)))
-    return Training(text, tuple(parts), count, neighbours)
+    return Training(text, tuple(parts), count, compared)
 
 
 @checked_call
-def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neighbours: str) -> Training:
+def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neighbours: str | None = None) -> Training:
     """Return training in which each example is in each step with probability ``rate``, independently.
 
     The answers are exact up to the width of the accounting. ``steps`` times ``epochs`` are at most 10^6.
@@ -423,16 +427,17 @@ def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neigh
         raise ArgumentError("rate", rate, "a rational number in (0, 1], such as 1/1000")
     text = f"{t:,} steps, each with probability {share}, {step!r}"
     sampled = Sampled(step, t, 1 if share < 1 else t, fmpq_of(share))
-    if _neighbours(neighbours) == REPLACE:
+    compared = _neighbours(neighbours)
+    if compared == REPLACE:
         if not isinstance(step, GaussianStep):
             what = Problem(f"{step!r} does not say what a replaced example does")
             raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
         replaced = Direction(REPLACE, ((NormalRound(step.sigma, 2, REPLACE, fmpq_of(share)), t),))
-        return Training(f"{text}, replaced", (replaced,), count, neighbours, sampled)
+        return Training(f"{text}, replaced", (replaced,), count, compared, sampled)
     parts = tuple(
         Direction(name, ((PoissonStep(_allocated(step, 1, name), fmpq_of(share)), t),)) for name in ("remove", "add")
     )
-    return Training(text, parts, count, neighbours, sampled)
+    return Training(text, parts, count, compared, sampled)
 
 
 # ------------------------------------------------------------------------------------------- Questions asked backwards
@@ -535,7 +540,7 @@ def _rough_log(training: Training, eps: float) -> float:
 
 
 @checked_call
-def from_dp_event(event: Any, *, neighbours: str) -> Training:
+def from_dp_event(event: Any, *, neighbours: str | None = None) -> Training:
     """Return the training of an event of dp_accounting: Gaussian steps, drawn by Poisson sampling, composed.
 
     Read are ``GaussianDpEvent``, ``PoissonSampledDpEvent`` of it, either in ``SelfComposedDpEvent``, and events that

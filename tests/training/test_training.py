@@ -7,17 +7,20 @@ from itertools import product
 import numpy as np
 import pytest
 from command import run
-from flint import arb
+from flint import arb, fmpq
 from mpmath import mp
 from scipy.stats import norm
 
 import symamp as sa
-from symamp.errors import ArgumentError, CallError, FormatError, SupportMismatchError
+from symamp.accounting.round import level_at
+from symamp.errors import ArgumentError, FormatError, SupportMismatchError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
+from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.kernels.antithetic import damping, transforms
 from symamp.sums.kernels.one_sided import BentLine, BentPlan, Line, Lognormal, Plan
 from symamp.training.rounds import Allocation, Maximum
+from symamp.training.steps import _table_law
 from symamp.verifier import verify
 from tests.oracle import training as oracle
 from tests.oracle import training_by_fft
@@ -616,6 +619,23 @@ def test_several_steps_of_normal_noise():
         assert 0.9 * high < low < high
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("selected", "brackets"),
+    [
+        (2, ((0.3606725, 0.3619850), (0.3127215, 0.3128155))),
+        (10, ((1.944136, 1.96426961), (1.747176, 1.75161545))),
+    ],
+)
+def test_brackets_of_several_steps_of_normal_noise(selected, brackets):
+    """The bound from above is composed of other points, and the statistic from below has cells of its own."""
+    found = allocation(noise=sa.training.GaussianStep(sigma=1), steps=1000, selected=selected).epsilon("1e-6")
+    for name, (least, most) in zip(("remove", "add"), brackets, strict=True):
+        low, high = found.directions[name]
+        assert (1 - 1e-3) * least < low < most
+        assert least < high < (1 + 1e-3) * most
+
+
 @pytest.mark.parametrize("batches", [1, 2, 3])
 def test_shuffled_batches_are_a_triple_if_all_others_are_alike(batches):
     """Theorem 5 in fractions: the identity for the worlds (1, 0, -1) of the messages."""
@@ -649,7 +669,13 @@ def test_shuffled_batches_in_fractions():
             found = allocation(noise=table(plus, other), steps=3).delta(EPS)
         elif other == zero:
             found = allocation(noise=table(plus, zero, minus), steps=3, neighbours="replace").delta(EPS)
-        else:
+        else:  # normal noise alone has such an answer: the triple itself
+            rows = zip(plus, zero, minus, strict=True)
+            law = _table_law(tuple(tuple(fmpq(x.numerator, x.denominator) for x in row) for row in rows))
+            for one, value in zip((law, law.swapped()), values, strict=True):
+                ends = enclose_divergence(one, level_at(fmpq(13, 10)), 3, Settings(gap=1e-9))
+                assert float(ends.lower) == pytest.approx(float(Fraction(value)), rel=1e-9)
+                assert float(ends.upper) == pytest.approx(float(Fraction(value)), rel=1e-9)
             continue
         for bracket, value in zip(found.directions.values(), values, strict=False):
             assert around(bracket, Fraction(value))
@@ -772,7 +798,7 @@ def test_further_refusals_say_what_to_ask():
         with pytest.raises(ArgumentError, match="sigma"):
             sa.training.GaussianStep(sigma=sigma)
     for ask in (sa.training.random_allocation, sa.training.shuffled_batches, partial(sa.training.poisson, rate=1)):
-        with pytest.raises(CallError, match="missing a required argument: 'neighbours'"):
+        with pytest.raises(ArgumentError, match="neighbours: got None, expected 'add_remove', an example is there"):
             ask(noise=noise, steps=3)
     with pytest.raises(FormatError, match="probabilities of all messages"):
         sa.training.TableStep([("1/2", "1/2"), ("1/2", "1/3")])
