@@ -463,7 +463,8 @@ def _wave(check: Check, sigma: fmpq, t: int, e: arb, plan: Any) -> tuple[arb, ar
         x = step * k
         total += ((1 - (x * peak).cos()) / (x * x) * (phi**t * acb(0, -x * peak).exp())).real
     value, first = (peak * peak + 4 * total) / period, count + 1
-    bound = (s * s * turn * turn / 2).exp() * _damped(check, s, e, step * first * turn.sin())
+    room = 45.0 + bits * log(2.0) / t + float((s * turn) ** 2) / 2.0
+    bound = (s * s * turn * turn / 2).exp() * _damped(check, s, e, step * first * turn.sin(), room)
     rest = 8 * bound.upper() ** t * (arb(1) / first**2 + arb(1) / first) / (period * step * step)
     with working(plan["tail"]["precision"]):
         above = _by_jump(check, s, t, end, plan["tail"])[1]
@@ -502,9 +503,8 @@ def _differences(check: Check, s: arb, e: arb, step: arb, count: int, bits: int)
         return [grown * product[j // rows, j % rows] + acb(ball, ball) for j in range(count)]
 
 
-def _damped(check: Check, s: arb, e: arb, y: arb) -> arb:
-    """Return a bound on E exp(-y(L + E L')), y >= 0 (section 3)."""
-    room = 45.0
+def _damped(check: Check, s: arb, e: arb, y: arb, room: float) -> arb:
+    """Return a bound on E exp(-y(L + E L')), y >= 0, that is about e^-room too large (section 3)."""
     a = min(sqrt(2.0 * room), 1.5 * float(s))
     h = 2.0 * pi * a / (room + a * a / 2.0)
     last = ceil(sqrt(2.0 * room) / h) + 1

@@ -459,6 +459,7 @@ def test_replacement_of_an_example_with_normal_noise(sigma, steps, value):
     [
         ("1", "3", 1e-8),
         ("20", "1/10", 1e-8),
+        ("20", "1", 1e-8),  # about 1e-60: what is left out is bounded relatively to what moving a path enlarges
         # About 1e-228: by closed forms on both sides.
         pytest.param("1", "46", np.inf, marks=pytest.mark.slow),
         pytest.param("0.6", "2", 1e-2, marks=pytest.mark.slow),

@@ -108,7 +108,9 @@ def expected_excess(law: Lognormal, n: int, e: arb, wave: Wave) -> tuple[arb, ar
             x = step * k
             found += ((1 - (x * peak).cos()) / (x * x) * (acb(0, -x * peak).exp() * power(phi, n))).real
         s, beyond = law.sigma(), step * (wave.count + 1)
-        bound = ((s * turn) ** 2 / 2).exp() * damping(law, e, beyond * turn.sin(), _BITS_OF_BOUNDS)
+        # Its n-th power matters, and what moving the path by this turn enlarges it by.
+        bits = _BITS_OF_BOUNDS + wave.bits / n + float((s * turn) ** 2) / (2.0 * log(2.0))
+        bound = ((s * turn) ** 2 / 2).exp() * damping(law, e, beyond * turn.sin(), bits)
         rest = (
             8
             * bound.upper() ** n
