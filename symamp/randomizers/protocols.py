@@ -177,15 +177,23 @@ def pure(p: sp.Expr, q: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     return own, other
 
 
-def by_support(p: sp.Expr, q: sp.Expr, count: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Return the estimator of a pure protocol from how many reports support each item."""
+def supported(
+    chances: tuple[sp.Expr, sp.Expr],
+    values: Domain,
+    reports: Domain,
+    draw: Callable[[Array, Rng], Array],
+    count: Callable[[Array], Array],
+    **told: Any,
+) -> Protocol:
+    """Return the pure protocol of chances (p, q), from how many reports support each item."""
+    p, q = chances
 
-    def estimated(reports: Array) -> Array:
+    def estimated(found: Array) -> Array:
         high, low = double(p), double(q)
-        found: Array = (count(reports) / len(reports) - low) / (high - low)
-        return found
+        shares: Array = (count(found) / len(found) - low) / (high - low)
+        return shares
 
-    return estimated
+    return Protocol(FREQUENCIES, values, reports, draw, estimated, *pure(p, q), **told)
 
 
 def generator(rng: object) -> Rng:
@@ -240,7 +248,6 @@ def sets(d: sp.Expr, s: sp.Expr, k: sp.Expr, t: sp.Expr, **told: Any) -> Protoco
 
     With s = 1 or k = 1 values or reports are vectors of items, otherwise rows of different items.
     """
-    p, q = set_probabilities(d, s, k, t)
 
     def draw(values: Array, rng: Rng) -> Array:
         size, held, sent = whole(d), whole(s), whole(k)
@@ -259,9 +266,8 @@ def sets(d: sp.Expr, s: sp.Expr, k: sp.Expr, t: sp.Expr, **told: Any) -> Protoco
     def count(reports: Array) -> Array:
         return np.bincount(reports.ravel(), minlength=whole(d))
 
-    own, other = pure(p, q)
     values, reports = items(d, None if s == 1 else s), items(d, None if k == 1 else k)
-    return Protocol(FREQUENCIES, values, reports, draw, by_support(p, q, count), own, other, **told)
+    return supported(set_probabilities(d, s, k, t), values, reports, draw, count, **told)
 
 
 def first_two() -> dict[str, Any]:
@@ -366,15 +372,8 @@ def hashed(size: sp.Expr, l: sp.Expr, p: sp.Expr, q: sp.Expr, **told: Any) -> Pr
         found: Array = (reports[:, :-1] == reports[:, -1:]).sum(axis=0)
         return found
 
-    return Protocol(
-        FREQUENCIES,
-        items(size),
-        Domain(sp.S.Zero, l - 1, size + 1),
-        in_parts(draw, size + 1),
-        by_support(p, q, count),
-        *pure(p, q),
-        **told,
-    )
+    reports = Domain(sp.S.Zero, l - 1, size + 1)
+    return supported((p, q), items(size), reports, in_parts(draw, size + 1), count, **told)
 
 
 # ---------------------------------------------------------------------------------------- Rows of a Hadamard matrix

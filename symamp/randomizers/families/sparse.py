@@ -17,15 +17,14 @@ from symamp.randomizers.protocols import (
     Array,
     Protocol,
     Rng,
-    by_support,
     double,
     in_parts,
     interval,
     items,
     no_estimate,
-    pure,
     retried,
     sets,
+    supported,
     two_sets,
     whole,
 )
@@ -214,15 +213,9 @@ class Wheel(DisjointCover):
                 found: Array = ((reports[:, -1:] - reports[:, :-1]) % 1.0 < double(p)).sum(axis=0)
                 return found
 
+            values, reports = items(size, None if s == 1 else s), interval(sp.S.Zero, one, size + 1)
             mine = p * t / (s * p * t + 1 - s * p)
-            return Protocol(
-                FREQUENCIES,
-                items(size, None if s == 1 else s),
-                interval(sp.S.Zero, one, size + 1),
-                in_parts(hashed, size + 1),
-                by_support(mine, p, count),
-                *pure(mine, p),
-            )
+            return supported((mine, p), values, reports, in_parts(hashed, size + 1), count)
         return Protocol(
             FREQUENCIES,
             interval(sp.S.Zero, one, None if s == 1 else s),
