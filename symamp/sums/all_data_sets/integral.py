@@ -129,7 +129,6 @@ class ClassTransforms:
 # ----------------------------------------------- Bounds on the integral of one term over cells of frequencies, in balls
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
-_LOG_NEGLIGIBLE = 60.0
 _MOST_GROWTH = 50.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
 
@@ -203,12 +202,6 @@ class TermBalls:
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
         floats = [float(x) for x in self.log_mgf]
         self.order = sorted(range(len(laws)), key=lambda i: -floats[i])
-        sizes = [float(self._size(i, arb(0)) / c.mgf) for i, c in enumerate(self.classes)]
-        largest = sizes[self.order[0]]
-        self.far = [
-            not mixed and x < max(floats) - _LOG_NEGLIGIBLE and a < 20.0 * largest
-            for x, a in zip(floats, sizes, strict=True)
-        ]
 
     def _size(self, i: int, modulus2: arb) -> arb:
         """Return a bound on |A| of one class where |zeta|^2 is at most ``modulus2``."""
@@ -218,7 +211,7 @@ class TermBalls:
     @property
     def width(self) -> float:
         """The frequency at which the integrand has fallen by about e^(-1/2): a first size of cells."""
-        spread = max(float(c.deviation) for c, far in zip(self.classes, self.far, strict=True) if not far)
+        spread = max(float(c.deviation) for c in self.classes)
         return float(1.0 / np.sqrt(float(self.N) * spread**2 + 2.0 / self.term.s**2))
 
     def coarse(self, lo: float, hi: float, scale: float | None = None, most: float = inf) -> CellBound:
@@ -247,17 +240,12 @@ class TermBalls:
         left, right = arb(lo), arb(hi)
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)
-        near = [i for i in self.order if not self.far[i]]
-        known = {i: self.classes[i].at(middle, across) for i in near}
+        known = {i: self.classes[i].at(middle, across) for i in self.order}
         found: dict[int, _Expansion | None] = {}
         for i, at in known.items():
             crossed = self._crossed(i, at[1], {j: known[j][1] for j, x in found.items() if x is not None})
             found[i] = self._expanded(i, at[0], at[1], crossed)
-        crude = {i: self._crude(i, left, right, beside_others=self.mixed) for i in near if found[i] is None}
-        outer = {i: self._flat(i, right) for i, is_far in enumerate(self.far) if is_far}
-        flats = crude | outer
-        curved = {i: x for i, x in found.items() if x is not None}
-        rough = [flats[i] if i in flats else curved[i] for i in range(len(self.classes))]
+        rough = [found[i] or self._crude(i, left, right, beside_others=self.mixed) for i in range(self.count)]
         if c is None:
             c = self._sloped(rough, float(half))
         scale, slope = c
@@ -273,7 +261,7 @@ class TermBalls:
         ]
         uppers = tuple(_integral(q, half) for q in parabolas)
         ideals = _ideals(parabolas, float(half))
-        ideals[list(crude)] = 0.0
+        ideals[[i for i, x in found.items() if x is None]] = 0.0
         return CellBound(uppers, scale, tuple(ideals.tolist()), slope)
 
     def tail(self, start: float, scale: float | None = None) -> CellBound:
@@ -296,11 +284,6 @@ class TermBalls:
 
     def _scale(self, exponents: Sequence[arb], alphas: Sequence[arb]) -> float:
         return self._scales(*(np.array([[float(x) for x in row]]) for row in (exponents, alphas)))[0]
-
-    def _flat(self, i: int, right: arb) -> tuple[arb, arb]:
-        """Return bounds on N log|M| and N |A|/M(s), with M(s) for |M|, up to a frequency."""
-        transforms = self.classes[i]
-        return self.log_mgf[i], self.N * self._size(i, self.s**2 + right**2) / transforms.mgf
 
     def _crude(self, i: int, left: arb, right: arb, beside_others: bool = False) -> tuple[arb, arb]:
         """Return N log Mhat and N |A|/Mhat for a constant Mhat >= |M| on the cell.

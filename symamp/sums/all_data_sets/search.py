@@ -35,13 +35,13 @@ from symamp.sums.all_data_sets.laws import has_bound, prepared_laws
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
 _NARROW, _TWO_RATES = 0.97, np.array([0.0, 3.0])
 """Where p_lo is near to P = N G+ and P is large, (1 + 2 e^(-3 (p/P - 1)))/3 bends as (P/p)^2 does: two terms do."""
-_BAD_SHARES, _BAD_SHARE = (0.002, 0.03, 0.3), 1e-4  # of the bound; the last with many positive messages
+_BAD_SHARE, _BAD_SHARE_OF_FEW = 1e-4, 2e-3  # of the bound; the second where few messages are positive
 _MANY_POSITIVE = 1e3
 SHARP, SHARPER = 0.1, 0.02
 """So near to the best constant data set, in the logarithm, parameters are good; nearer than the second no other lines
 are tried."""
 _HOPELESS = 30.0
-"""So far above it, too: other weights and shares do not make up for that, and each takes as long."""
+"""So far above it, too: other weights do not make up for that, and each takes as long."""
 LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
 _ROUNDS, OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
 _SMOOTHEST = 0.02
@@ -84,17 +84,10 @@ def _search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
     if not isfinite(log_size):
         return None
     are_few = positive_messages(g, n) < FEW_POSITIVE
-    best: Found | None = None
-    columns = _Columns(g, n, near, log_size, limits)
-    for share in _BAD_SHARES if are_few else (_BAD_SHARE,):
-        bads = [bad_part(g, n, v, log_size + log(share)) for _, _, v in near]
-        bad = max((b for b in bads if b is not None), default=None)
-        found = None if bad is None else columns.found(bad)
-        if found is None:
-            continue
-        best = found if best is None or found.log_value < best.log_value else best
-        if best.excess < SHARP or limits.is_spent():
-            break
+    log_target = log_size + log(_BAD_SHARE_OF_FEW if are_few else _BAD_SHARE)
+    bads = [bad_part(g, n, v, log_target) for _, _, v in near]
+    bad = max((b for b in bads if b is not None), default=None)
+    best = None if bad is None else _Columns(g, n, near, log_size, limits).found(bad)
     if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
         return best
     best = _thinned(g, n, best, limits)
@@ -148,13 +141,12 @@ class _Columns:
     def found(self, bad: tuple[float, float, float]) -> Found | None:
         """Return parameters for a given (p_lo, a, b) with a small bound for the worst class."""
         g, n, p_lo = self._g, self._n, bad[0]
-        log_bads, rounds = log_bads_at(g, n, p_lo, np.array([bad[1]]), bad[2])[0], 1 if self._lines else _ROUNDS
+        log_bads = log_bads_at(g, n, p_lo, np.array([bad[1]]), bad[2])[0]
         others = OTHERS if g.mixed or self._positive < FEW_POSITIVE else _MORE_OF_OTHERS
         weights = np.where(np.arange(len(log_bads)) == self._near[0][1], 1.0, others)
         best: Found | None = None
-        for i in range(rounds):
-            if rounds > 1:
-                self._offer(p_lo, weights)
+        for i in range(_ROUNDS):
+            self._offer(p_lo, weights)
             solved = self._solved(p_lo, log_bads)
             if solved is None:
                 return best
