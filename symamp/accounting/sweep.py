@@ -363,7 +363,7 @@ def sweep(
     """
     named = _named(mechanisms)
     quantity, given = _given(delta, eps)
-    counts = tuple(users(x) for x in _listed(n, "n"))
+    counts = tuple(users(x) for x in listed_values(n, "n"))
     budgets: tuple[object, ...] = (None,) if eps0 is None else _budgets(eps0)
     written = tuple(None if b is None else str(b) for b in budgets)
     axes = (tuple(named), written, counts, given)
@@ -455,7 +455,7 @@ def _named(mechanisms: Any) -> dict[str, Subject]:
 
 
 def _budgets(eps0: object) -> tuple[object, ...]:
-    values = _listed(eps0, "eps0")
+    values = listed_values(eps0, "eps0")
     for value in values:
         _ = exact_number(value, "eps0")  # also where no mechanism has it free
     return values
@@ -463,13 +463,14 @@ def _budgets(eps0: object) -> tuple[object, ...]:
 
 def _given(delta: object, eps: object) -> tuple[str, tuple[str, ...]]:
     quantity, given = asked(delta, eps)
-    values = _listed(given, "eps" if delta is None else "delta")
+    values = listed_values(given, "eps" if delta is None else "delta")
     for value in values:
         _ = budget(value) if delta is None else failure_probability(value)
     return quantity, tuple(str(v) for v in values)
 
 
-def _listed(values: Any, name: str) -> tuple[object, ...]:
+def listed_values(values: Any, name: str) -> tuple[object, ...]:
+    """Return the values of a list, an array or one value; ArgumentError for others, and for equal ones."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     accepted = "a number, or a list of different numbers"

@@ -10,6 +10,7 @@ from typing import Any
 
 from symamp.accounting.coordinates import MESSAGES, CoordinateSums
 from symamp.accounting.privacy_profile import profile as profile_of
+from symamp.accounting.sweep import listed_values
 from symamp.bounds.bound import Bound, largest_upper
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
@@ -279,7 +280,9 @@ def compare(
             raise ArgumentError("n, eps0, names, neighbours, view", given_too, "leave them out")
         return _crowd(mechanism.seen(participation), given, quantity == "epsilon", effort)
     chosen = _chosen(names)
-    axes = [_listed(eps0), _listed(n), _listed(given)]
+    axes = [
+        listed_values(x, name) for name, x in (("eps0", eps0), ("n", n), ("delta" if eps is None else "eps", given))
+    ]
     if (points := prod(len(axis) for axis in axes)) > _MOST_POINTS:
         raise ArgumentError("grid", f"{points:,} points", f"at most {_MOST_POINTS:,}")
     found: list[_Point] = []
@@ -296,13 +299,6 @@ def _at(mechanism: Any, eps0: object) -> Subject:
     if eps0 is not None and "eps0" not in {p.name for p in mechanism.parameters}:
         raise ArgumentError("eps0", Problem("the mechanism has no free parameter eps0"), "leave it out")
     found: Subject = mechanism if eps0 is None else mechanism.at(eps0=eps0)
-    return found
-
-
-def _listed(x: object) -> list[object]:
-    found = list(x) if isinstance(x, list | tuple | range) else [x]
-    if not found:
-        raise ArgumentError("grid", Problem("a list is empty"), "give at least one value")
     return found
 
 
