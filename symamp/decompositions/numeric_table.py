@@ -30,8 +30,6 @@ Parts: TypeAlias = tuple[tuple[int, fmpq], ...]
 """Entries by rank with weights: what hides the report."""
 
 _ONE = fmpq(1)
-_SAME: tuple[int, Parts] = (-1, ())
-"""Stands for an entry over itself: the ratio 1."""
 
 
 class NumericTable:
@@ -53,6 +51,9 @@ class NumericTable:
         self._balls: dict[tuple[int, int], arb] = {}
         self._compiled: dict[int, Number] = {}
         self._kept: dict[tuple[int, Parts], tuple[fmpq, int, int]] = {}
+        self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
+        self._first: dict[sp.Expr, tuple[int, Parts]] = {}
+        self._buckets: dict[tuple[int, int], list[sp.Expr]] = {}
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: balls and functions are made again where they are needed."""
@@ -199,8 +200,8 @@ class NumericTable:
         singular = []
         for (i, j, parts), count in counts.items():
             if not all(self.is_null(r) for r, _ in parts):
-                hidden = _SAME if parts == ((i, _ONE),) else (i, parts), _SAME if parts == ((j, _ONE),) else (j, parts)
-                merged.setdefault(hidden, []).append(self._mass(parts, count))
+                keys = self._ratio(i, parts), self._ratio(j, parts)
+                merged.setdefault(keys, []).append(self._mass(parts, count))
             elif not (self.is_null(i) and self.is_null(j)):
                 singular.append((self._mass(((i, _ONE),), count), self._mass(((j, _ONE),), count)))
         atoms = [
@@ -208,8 +209,27 @@ class NumericTable:
         ]
         return Law(tuple(atoms), tuple(singular), complete)
 
+    def _ratio(self, rank: int, parts: Parts) -> tuple[int, Parts]:
+        """Return the first known (rank, hiding entries) with the same quotient, if that is proved."""
+        key = rank, parts
+        if key not in self._ratios:
+            formula = self._formula(*key)
+            first = self._first.get(formula)
+            if first is None:
+                with at_precision(CAREFUL_BITS):
+                    bucket = self._buckets.setdefault(_rounded(self._quotient(*key)().mid()), [])
+                first = next((self._first[other] for other in bucket if is_zero(other - formula)), key)
+                self._first[formula] = first
+                bucket.append(formula)
+            self._ratios[key] = first
+        return self._ratios[key]
+
+    def _formula(self, rank: int, parts: Parts) -> sp.Expr:
+        hidden = sp.Add(*(expression(w) * expression(self.numbers[r]) for r, w in parts))
+        return expression(self.numbers[rank]) / hidden
+
     def _quotient(self, rank: int, parts: Parts) -> Number:
-        if (rank, parts) == _SAME:
+        if len(parts) == 1 and parts[0][0] == rank:
             return lambda: arb(1)
         mass = self._mass(parts)
         return lambda: self.ball(rank) / mass()
@@ -240,6 +260,13 @@ def expression(value: Exact) -> sp.Expr:
 
 def _sum(masses: list[Number]) -> Number:
     return masses[0] if len(masses) == 1 else lambda: total([mass() for mass in masses])
+
+
+def _rounded(x: arb) -> tuple[int, int]:
+    """Return a key that equal numbers share, but for those few that a rounding boundary parts."""
+    mantissa, exponent = (int(part) for part in x.man_exp())
+    excess = mantissa.bit_length() - CAREFUL_BITS // 2
+    return (mantissa >> excess if excess > 0 else mantissa << -excess), exponent + excess
 
 
 def _double(number: Exact) -> float:
