@@ -25,7 +25,9 @@ _MOST_WORK, _SPARE_BITS, _BITS_OF_BOUNDS = 2e9, 40, 64
 _FARTHER, _MOST_TRIES, _PART = 1.25, 30, 16.0
 """By how much, and how often, what T exceeds is enlarged until that is proved to be rare enough; and the height of a
 wave where it may be 0, as a part of what lies below."""
-_TILTS, _TURNS, _COUNTS = np.geomspace(1e-4, 1e20, 401), np.linspace(0.05, 1.5, 10), np.geomspace(1.0, 1e5, 60)
+_TILTS, _COUNTS = np.geomspace(1e-4, 1e20, 401), np.geomspace(1.0, 1e5, 60)
+_TURNS = np.concatenate([np.geomspace(2e-3, 0.04, 6), np.linspace(0.05, 1.5, 10)])
+"""Tilts, numbers of frequencies and turns that are tried: with much noise the best turns are small."""
 _TURN, _TURN_OF_BOUNDS = 1.2, 1.5
 """By what angle paths are moved at most; strips of real integrands are as wide as this allows."""
 
