@@ -55,6 +55,16 @@ def lesser(x: Number, y: Number) -> Number:
     return -larger(-x, -y)
 
 
+def largest(values: Iterable[arb]) -> arb:
+    """Return the largest of some balls."""
+    return reduce(arb.max, values)
+
+
+def least(values: Iterable[arb]) -> arb:
+    """Return the least of some balls."""
+    return reduce(arb.min, values)
+
+
 def positive_part(x: Number) -> Number:
     """Return x_+, the fraction 0 where x is proved to be at most 0: then sums of fractions stay exact."""
     return ZERO if x <= 0 else larger(x)

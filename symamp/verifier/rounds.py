@@ -13,13 +13,13 @@ from typing import Any
 
 from flint import acb, arb, fmpq
 
+from . import sums
 from .check import INFINITY, Check, Number, is_at_most, larger, working
 from .documents import shaped
 from .evidence import kinds, triples
 from .mechanisms import Given, members
 from .refusals import CrossedEnds, require
 from .setting import At, Setting
-from .sums import KERNEL
 
 _MOST_POINTS, _MOST_FREQUENCIES, _MOST_BITS, _MOST_FLOOR = 5_000, 60_000, 4096, 2**16
 """Points of a curve, frequencies of the sum, its precision, and the bits below which points count as 0."""
@@ -34,7 +34,7 @@ def _require(condition: object, reason: str) -> None:
 
 def require_shape(side: Any, above: bool, what: str) -> None:
     """Refuse curves of another shape."""
-    shaped(side, {"curves": [dict], "floor": int, "precision": int, "plan": KERNEL}, what)
+    shaped(side, {"curves": [dict], "floor": int, "precision": int, "plan": sums.KERNEL}, what)
     require(0 <= side["floor"] <= _MOST_FLOOR, f"{what}: a floor out of range")
     require(64 <= side["precision"] <= _MOST_BITS, f"{what}: precision out of range")
     for i, curve in enumerate(side["curves"]):
@@ -259,63 +259,37 @@ def sum_of_losses(check: Check, rounds: list[Any], eps: arb, plan: Any, up: bool
     if plan is None:
         return _largest_losses(factors, eps, up) + beyond
     theta, w, higher, lesser = (arb(check.number(plan[k])) for k in ("theta", "W", "theta_above", "theta_below"))
-    terms, blocks = plan["N"], sorted([*plan["evaluated"], *plan["dropped"]])
-    good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
-    _require(good and terms > 0, "the blocks do not cover 1..N-1 without overlap")
+    terms = sums.require_blocks(plan, "a sum of losses")
     _require(sum(b - a + 1 for a, b in plan["evaluated"]) <= _MOST_FREQUENCIES, "too many frequencies")
     _require(0 <= lesser < theta < higher and w > 0, "theta or W wrong")
     d, step = w / terms, 2 * arb.pi() / w
-    lam, further = theta * d, theta * d + d
-
-    def gam(x: arb) -> arb:
-        return x / x.expm1()
-
-    def cumulant(x: arb) -> arb:
-        sums = (count * sum((p * (x * v).exp() for v, p in atoms), arb(0)).log() for atoms, count in factors)
-        return sum(sums, arb(0)) - x * eps
-
-    shift = 1 - (gam(lam) / gam(further)).log() / d if up else arb(1)
-    slope = arb(0) if up else (gam(lam) - gam(further)) / (2 * arb.pi())
+    near, far = (x / x.expm1() for x in (theta * d, theta * d + d))
+    shift = 1 - (near / far).log() / d if up else arb(1)
+    slope = arb(0) if up else (near - far) / (2 * arb.pi())
+    parts = [sums.Tilted((atoms, arb(0), count), theta) for atoms, count in factors]
 
     def z(s: Any) -> Any:
         return (-s * (shift * d)).exp() / (1 - (-s * d).exp())
 
-    at_zero, result, tilted = d * (z(theta) - z(theta + 1)), arb(0), []
-    for atoms, count in factors:
-        weights = [(v, p * (theta * v).exp()) for v, p in atoms]
-        whole = sum((p for _, p in weights), arb(0))
-        tilted.append(([(v, p / whole) for v, p in weights], count))
-
-    def phi(atoms: Any, u: arb) -> acb:
-        return sum((p * acb(0, u * v).exp() for v, p in atoms), acb(0))
-
-    for a, b in plan["evaluated"]:
-        for j in range(a, b + 1):
-            u, power = step * j, acb(0, -step * j * eps).exp()
-            for atoms, count in tilted:
-                value = phi(atoms, u)
-                power *= (value.log() * count).exp() if value.real > 0 else value**count
-            s, span = acb(theta, u), terms * step
-            value = (1 + acb(0, 1) * s / span) * z(s) - (1 + acb(0, 1) * (s + 1) / span) * z(s + 1)
-            result += ((d * (value - acb(0, 1) * slope)) * power).real
-    result += at_zero / 2
-    excess = abs(at_zero - 1 / (theta * (theta + 1)))
+    at_zero = d * (z(theta) - z(theta + 1))
+    result, excess = at_zero / 2, abs(at_zero - 1 / (theta * (theta + 1)))
+    for u in (step * j for a, b in plan["evaluated"] for j in range(a, b + 1)):
+        power = sums.product_of(part.phi_n(u) for part in parts) * acb(0, -u * eps).exp()
+        s, turn = acb(theta, u), acb(0, 1) / (terms * step)
+        value = (1 + turn * s) * z(s) - (1 + turn * (s + 1)) * z(s + 1)
+        result += ((d * (value - acb(0, 1) * slope)) * power).real
     for a, b in plan["dropped"]:
-        beta = arb(1)
-        for atoms, count in tilted:
-            mean = sum((p * v for v, p in atoms), arb(0))
-            deviation = sum((p * (v - mean) ** 2 for v, p in atoms), arb(0)).max(arb(0)).sqrt()
-            root = (1 - abs(phi(atoms, step * (a + b) / 2)) ** 2).max(arb(0)).sqrt()
-            distance = (root - deviation * step * (b - a) / 2).max(arb(0)).min(arb(1))
-            beta *= (1 - distance**2).max(arb(0)).sqrt() ** count
+        beta = sums.product_of(part.modulus_n(check, step * (a + b) / 2, step * (b - a) / 2) for part in parts)
         s = acb(theta, step * a)
         cost = (b - a + 1) * beta * (1 / abs(s * (s + 1)) + excess)
         result += cost if up else -cost
-    k, value = cumulant(theta), 2 / w * result
+    value = 2 / w * result
     for other in () if up else (higher, lesser):
         kappa = ((other * other.log() if other > 0 else arb(0)) - (1 + other) * other.log1p()).exp()
-        value -= kappa * (cumulant(other) - k).exp() / (abs(other - theta) * w).expm1()
-    return (k.exp() * value).max(arb(0)) + beyond
+        grown = sums.product_of(part.growth(other) for part in parts) * ((theta - other) * eps).exp()
+        value -= kappa * grown / (abs(other - theta) * w).expm1()
+    scale = sums.product_of(part.scale() for part in parts) * (-theta * eps).exp()
+    return (scale * value).max(arb(0)) + beyond
 
 
 def _largest_losses(factors: list[Any], eps: arb, up: bool) -> arb:

@@ -122,6 +122,24 @@ class Setting:
         return f"for every user{told}"
 
 
+def covering(boxes: list[dict[str, Any]], first: int, last: int, what: str) -> list[dict[str, Any]]:
+    """Return boxes of numbers of users in their order, after a check that they cover all from the first to the last."""
+    found = sorted(boxes, key=lambda box: int(box["from"]))
+    good = [box["from"] for box in found] + [last + 1] == [first, *(box["to"] + 1 for box in found)]
+    good = good and all(box["from"] <= box["to"] for box in found)
+    require(found and good, f"{what}: boxes do not cover all counts", "invalid")
+    return found
+
+
+def drawn(check: Check, data: dict[str, Any], what: str) -> list[tuple[int, Number]]:
+    """Return the inputs that others draw with their chances, after a check that these are those of a mean."""
+    found = [(x, check.number(w)) for x, w in data["others"]]
+    good = all(w > 0 for _, w in found) and len({x for x, _ in found}) == len(found) <= 64
+    good = good and (not found or check.total(w for _, w in found) == 1)
+    require(good, f"{what}: weights are not those of a mean", "invalid")
+    return found
+
+
 class At(NamedTuple):
     """A setting at a level: ``value`` is the delta that is claimed there, ``rate`` the sampling that evidence makes."""
 

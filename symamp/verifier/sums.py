@@ -11,6 +11,7 @@ from typing import Any
 from flint import acb, arb, ctx, fmpq
 
 from .check import working
+from .refusals import require
 
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
 Group = Any  # (values with their masses, mass of the null symbol or None, number of draws)
@@ -99,7 +100,7 @@ def kernel(check: Any, groups: list[Group], plan: dict[str, Any], up: bool, what
 
     S is the sum of all draws of all groups (docs/proofs/users_who_differ.md, section 1).
     """
-    return _kernel(check, [_Tilted(group, arb(check.number(plan["theta"]))) for group in groups], plan, up, what)
+    return _kernel(check, [Tilted(group, arb(check.number(plan["theta"]))) for group in groups], plan, up, what)
 
 
 def poisson(check: Any, group: Group, shift: arb, plan: dict[str, Any], up: bool, what: str) -> arb:
@@ -107,40 +108,47 @@ def poisson(check: Any, group: Group, shift: arb, plan: dict[str, Any], up: bool
     return _kernel(check, [_Poisson(group, arb(check.number(plan["theta"])), shift)], plan, up, what)
 
 
-def _kernel(check: Any, parts: list[_Tilted], plan: dict[str, Any], up: bool, what: str) -> arb:
-    theta, higher, lesser, w = (arb(check.number(plan[k])) for k in ("theta", "theta_above", "theta_below", "W"))
-    blocks, terms = sorted(plan["evaluated"] + plan["dropped"]), plan["N"]
+def require_blocks(plan: dict[str, Any], what: str) -> int:
+    """Return the number N of terms of a plan, after a check that its blocks are those of 1..N-1."""
+    blocks, terms = sorted(plan["evaluated"] + plan["dropped"]), int(plan["N"])
     good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
-    check.require(good, f"{what}: the blocks do not cover 1..N-1 without overlap", "invalid")
+    require(good, f"{what}: the blocks do not cover 1..N-1 without overlap", "invalid")
+    return terms
+
+
+def _kernel(check: Any, parts: list[Tilted], plan: dict[str, Any], up: bool, what: str) -> arb:
+    theta, higher, lesser, w = (arb(check.number(plan[k])) for k in ("theta", "theta_above", "theta_below", "W"))
+    terms = require_blocks(plan, what)
     check.require(
         0 < lesser < theta < higher < arb("inf") and 0 < w < arb("inf"), f"{what}: theta or W wrong", "invalid"
     )
     values = sum(len(part.atoms) + 6 for part in parts)
-    check.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + len(blocks) + 4) * values, hard=True)
-    d, step, null_n = w / terms, 2 * arb.pi() / w, _product(x.null_n() for x in parts)
+    blocks = len(plan["evaluated"]) + len(plan["dropped"])
+    check.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + blocks + 4) * values, hard=True)
+    d, step, null_n = w / terms, 2 * arb.pi() / w, product_of(x.null_n() for x in parts)
     lam, inverse = theta * d, -1 / (-theta * d).expm1()  # inverse = 1/(1 - q), here and below
     alpha, slope, over_t = 1 / lam - inverse + 1, (inverse - 1) * (lam * inverse - 1), d / (step * terms)
     at_zero = d / theta * (-lam * alpha).exp() * inverse if up else d * d * (inverse - 1) * inverse
     result = at_zero * (1 - null_n) / 2
     for j in (j for a, b in plan["evaluated"] for j in range(a, b + 1)):
         u = step * j
-        power, x = _product(part.phi_n(u) for part in parts) - null_n, acb(-lam, -u * d)  # x = -s d
+        power, x = product_of(part.phi_n(u) for part in parts) - null_n, acb(-lam, -u * d)  # x = -s d
         inverse = -1 / x.expm1()
         z0 = (x * alpha).exp() * inverse if up else inverse - 1
         z1, z2 = ((alpha + inverse - 1) * z0, z0) if up else (z0 * inverse, slope + z0)
         result += ((acb(d - u * over_t, theta * over_t) * d * z1 - acb(0, over_t) * z2) * power).real
     excess = abs(at_zero - theta**-2)
     for a, b in plan["dropped"]:
-        beta = _product(part.modulus_n(check, step * (a + b) / 2, step / 2 * (b - a)) for part in parts)
+        beta = product_of(part.modulus_n(check, step * (a + b) / 2, step / 2 * (b - a)) for part in parts)
         most = (1 / abs(acb(theta, step * a)) ** 2 + excess) * (beta + null_n)
         result += most * (b - a + 1) if up else most * (a - b - 1)
     for y in () if up else (higher, lesser):  # aliasing
-        ratio = _product(part.growth(y) for part in parts)
+        ratio = product_of(part.growth(y) for part in parts)
         result -= w / 2 * ratio / (arb.const_e() * y * (abs(y - theta) * w).expm1())
-    return check.larger(_product(part.scale() for part in parts) * 2 / w * result)
+    return check.larger(product_of(part.scale() for part in parts) * 2 / w * result)
 
 
-class _Tilted:
+class Tilted:
     """The law of one draw of a group, tilted by theta."""
 
     def __init__(self, group: Group, theta: arb) -> None:
@@ -174,8 +182,7 @@ class _Tilted:
 
     def phi_n(self, u: arb) -> acb:
         """Return that of the sum of the draws."""
-        phi = self.phi(u)
-        return (phi.log() * self.n).exp() if phi.real > 0 else phi**self.n
+        return raised(self.phi(u), self.n)
 
     def modulus_n(self, check: Any, middle: arb, half: arb) -> arb:
         """Return a bound on |phi|^n in a block, from its middle: sqrt(1 - |phi|^2) is Lipschitz."""
@@ -184,7 +191,7 @@ class _Tilted:
         return check.larger(1 - distance**2).sqrt() ** self.n
 
 
-class _Poisson(_Tilted):
+class _Poisson(Tilted):
     """A constant and a Poisson number of draws, n in the mean, tilted: of n E[e^(theta G)] tilted ones in the mean."""
 
     def __init__(self, group: Group, theta: arb, shift: arb) -> None:
@@ -214,7 +221,13 @@ class _Poisson(_Tilted):
         return (-self.mean * check.larger(root) ** 2).exp()
 
 
-def _product(numbers: Any) -> Any:
+def raised(x: Any, n: int) -> Any:
+    """Return x^n for a ball, real or complex."""
+    return (x.log() * n).exp() if x.real > 0 else x**n
+
+
+def product_of(numbers: Any) -> Any:
+    """Return the product of some balls."""
     return reduce(mul, numbers, arb(1))
 
 
@@ -247,11 +260,11 @@ def tails(check: Any, group: Group, plan: dict[str, Any], up: bool, what: str) -
         left, weight, offset = n - sum(counts), _ONE, _ZERO
         users = n
         for count, (v, m, _) in zip(counts, listed[1:], strict=True):
-            weight, offset, users = weight * _binomial(users, count) * m**count, offset + v * count, users - count
+            weight, offset, users = weight * binomial(users, count) * m**count, offset + v * count, users - count
         if left < inner[0]:
             continue
         tail, high = _Tail(check, m0 / pair), min(inner[1], left)
-        weight *= _binomial(left, high) * mass**high * pair ** (left - high)
+        weight *= binomial(left, high) * mass**high * pair ** (left - high)
         for count in range(high, inner[0] - 1, -1):
             k = left - count
             result += weight * tail.excess(k, -(offset + value * count + k * v1) / span) * span
@@ -267,11 +280,12 @@ def _outside(n: int, p: arb, low: int, high: int) -> arb:
     for k, odds, rest in ((high + 1, p / q, n - high - 1), (low - 1, q / p, low - 1)):
         if 0 <= k <= n:
             ratio = odds * rest / (n - rest + 1)
-            result += _binomial(n, k) * p**k * q ** (n - k) / (1 - ratio) if ratio < 1 else _ONE
+            result += binomial(n, k) * p**k * q ** (n - k) / (1 - ratio) if ratio < 1 else _ONE
     return result.min(_ONE) if result.is_finite() else _ONE
 
 
-def _binomial(n: int, k: int) -> arb:
+def binomial(n: int, k: int) -> arb:
+    """Return how many ways there are to choose k of n."""
     with working(ctx.prec + 2 * n.bit_length() + 8):
         few = min(k, n - k)
         if few <= 64:
@@ -315,7 +329,7 @@ class _Tail:
 
     def restart(self, k: int, j: int) -> None:
         p, q, self.k, self.j = self.p, self.q, k, j
-        self.f = _binomial(k, j) * p**j * q ** (k - j)
+        self.f = binomial(k, j) * p**j * q ** (k - j)
         upward = j > k * float(p)
         term, total, i = self.f, _ZERO, j
         if not upward:

@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import acb, acb_series, arb, arb_mat, arb_series
 
-from ..check import INFINITY
+from ..check import INFINITY, largest
 
 _LOG_FLOOR, _NEED_NOT_BE_SHARP = 70, 1e-5
 """|M|^N is not followed below e^-70 of its largest value; a cell below this part of the result need not be sharp."""
@@ -50,9 +50,9 @@ def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> 
         own, cubes = (sum((prod([z] * k, start=p) for z, p in centred), _ZERO) for k in (2, 3))
         up, down, both = up.max(plus), down.max(minus), both.max(plus + minus)
         variance, skew = variance.max(own), skew.max(cubes / own)
-        most, size = most.max(_largest([z for z, _ in atoms])), size.max(_largest([abs(z) for z, _ in atoms]))
+        most, size = most.max(largest([z for z, _ in atoms])), size.max(largest([abs(z) for z, _ in atoms]))
         check.require(all(z > 0 or z < 0 for z, _ in atoms), f"{what}: a value that may be 0", "invalid")
-    gain, log_rare = -_largest([-x for x in gains]), -2 * arb(n).log() - 8
+    gain, log_rare = -largest([-x for x in gains]), -2 * arb(n).log() - 8
     loss, deviation, shift = gain - mean, (m * variance).sqrt(), m * mean
     least, fourth = _ONE, _ZERO
     for centre, square in ((gain, up), (loss, down)):
@@ -71,7 +71,7 @@ def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> 
     chance = (excess(shift - mean + 2 * most + deviation / 2) / (deviation / 2)).min(_ONE)
     value = excess(shift) + up / gain * below((shift + most) / deviation)
     value += (both * down).sqrt() / loss * chance + 3 * fourth * (deviation + most + shift.max(_ZERO)) / (2 * least)
-    return (n - 1) * value / arb(m) ** 2 + 2 * n * _largest(gains) * log_rare.exp()
+    return (n - 1) * value / arb(m) ** 2 + 2 * n * largest(gains) * log_rare.exp()
 
 
 class _AllDataSets:
@@ -81,7 +81,7 @@ class _AllDataSets:
         self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str, unit: arb
     ) -> None:
         self.check, self.laws, self.N, self.what = check, laws, n - 1, what
-        self.mixed, self.most = len(gains) > 1, _largest(gains)
+        self.mixed, self.most = len(gains) > 1, largest(gains)
         self.gains = gains if self.mixed else gains * len(laws)
         self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
         self.terms = []
@@ -121,7 +121,7 @@ class _AllDataSets:
         results = [victim * (self.a * self.p_lo + self.N * x).exp() for x in others]
         for t in self.terms:
             results = [x + t["a"] / arb.pi() * y for x, y in zip(results, self.integrals(t), strict=True)]
-        return _largest(results)
+        return largest(results)
 
     def majorant(self) -> None:
         """Prove sum a_i e^(-lam_i p) >= 1/p^2 from p_lo on: a tangent of the left above a chord of the right side."""
@@ -142,14 +142,14 @@ class _AllDataSets:
     def integrals(self, term: dict[str, Any]) -> list[arb]:
         """Return bounds on the integral of one term over u > 0, one for each class."""
         classes = [_Class(atoms, null, term, self.p_lo) for atoms, null in self.laws]
-        most = _largest([x.lost for x in classes])
+        most = largest([x.lost for x in classes])
         for x in classes:
             x.sized(self.most, most if self.mixed else x.lost)
         s, square, N = term["s"], term["sigma"] ** 2, self.N
         # With mixtures a class whose |A| is bounded roughly, beside others whose own is taken, bears theirs, too.
         beside = [_ZERO, _ZERO]
         if self.mixed:
-            beside = [_largest([x.size for x in classes]), _largest([x.growth for x in classes])]
+            beside = [largest([x.size for x in classes]), largest([x.growth for x in classes])]
         order = sorted(range(len(classes)), key=lambda k: -float(classes[k].mgf.mid()))
         results = [_ZERO] * len(classes)
         for (lo, hi), c, gamma in zip(pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
@@ -160,10 +160,10 @@ class _AllDataSets:
             weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() + grown - 1
             centres = [x.at(middle) for x in classes]
             crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, *_) in zip(classes, centres, strict=True)]
-            flat = 2 * half * (_largest(crude) + weight).exp()
+            flat = 2 * half * (largest(crude) + weight).exp()
             bounds = [flat] * len(results)
-            if not flat <= _largest(results) * _NEED_NOT_BE_SHARP:
-                top = _largest(crude)
+            if not flat <= largest(results) * _NEED_NOT_BE_SHARP:
+                top = largest(crude)
                 chosen = [k for k in order if self.mixed or not crude[k] < top - 40]
                 self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
                 if self.mixed:
@@ -181,7 +181,7 @@ class _AllDataSets:
                     bounds = curved
             results = [x + y for x, y in zip(results, bounds, strict=True)]
         last, c = term["ends"][-1], term["tail"]
-        top = _largest([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes])
+        top = largest([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes])
         power = (top - 1 + square * (s**2 - last**2) / 2).exp()
         return [x + c * power * (1 / last**2 + square) / (square * last) for x in results]
 
@@ -287,10 +287,3 @@ def _cell(part: tuple[arb, arb, arb], half: arb) -> arb:
     bend = g.upper().min(_ZERO)
     raised, curve = e + (g.upper() - bend) * half**2, -2 * bend * half**2
     return 2 * half * raised.exp() * (2 + (f * half).cosh()) / 3 * (1 - curve / 6 + curve**2 / 40).min(_ONE)
-
-
-def _largest(values: list[arb]) -> arb:
-    result = values[0]
-    for value in values[1:]:
-        result = result.max(value)
-    return result

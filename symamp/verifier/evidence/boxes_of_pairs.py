@@ -18,7 +18,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from ..check import INFINITY, ZERO, Number, larger
+from ..check import INFINITY, ZERO, Number, larger, largest, least
 from ..mechanisms import NoiseOnInterval
 from ..setting import At
 from . import all_data_sets
@@ -161,8 +161,8 @@ class _Stage:
             kept.append([self.noise.kept(a, b, y - x) for a, b in zip(self.row(x), self.row(y), strict=True)])
         for k, x in enumerate(self.others):
             beside = kept[max(k - 1, 0) : k + 1]
-            here = [_least([cell[j] for cell in beside]) for j in range(len(self.nodes))]
-            near = [_least(here[max(j - 1, 0) : j + 2]) for j in range(len(self.nodes))]
+            here = [least([cell[j] for cell in beside]) for j in range(len(self.nodes))]
+            near = [least(here[max(j - 1, 0) : j + 2]) for j in range(len(self.nodes))]
             found.append([a * b * w for a, b, w in zip(self.row(x), near, self.weights, strict=True)])
         return found
 
@@ -181,14 +181,14 @@ class _Stage:
         for j, (y, z) in enumerate(pairwise(self.nodes)):
             tops = [row[j].max(row[j + 1]) for _, row in rows]
             rest = [self.noise.left_over(x, y, z, top) for (x, _), top in zip(rows, tops, strict=True)]
-            found.append(_most(rest) + self.noise.between(start, end, y, z, _most(tops)))
+            found.append(largest(rest) + self.noise.between(start, end, y, z, largest(tops)))
         return found
 
     def cell(self, k: int, i: int) -> tuple[arb, arb]:
         """Return kappa of a cell, and what (1 + kappa) or (1 - kappa) times a mixture of its ends leaves."""
         (start, end), (_, kappa, s) = self.places[k][i : i + 2], map(arb, self.sides[k][i])
         noise, h, m = self.noise, arb(end - start), self.hidden
-        small = _least([self.whole(x) for x in (start, end)])
+        small = least([self.whole(x) for x in (start, end)])
         if noise.steps:  # nobody is between
             return ((1 - small).max(arb(0)) if k else arb(0)), arb(0)
         eta, height = 1 - (1 - noise.curve * h**2 / 8) * small, h * noise.fall / 4
@@ -197,20 +197,20 @@ class _Stage:
         self.check.spend(16 * len(m), hard=True)
         rest, places = self.left_over(start, end), (self.known[x] if noise.is_translated else 0 for x in (start, end))
         touched = range(*places)
-        least = [bent * x.min(y) for bent, (x, y) in zip(self.bent, pairwise(m), strict=True)]
+        lowest = [bent * x.min(y) for bent, (x, y) in zip(self.bent, pairwise(m), strict=True)]
         tops = [height + x if j in touched else x for j, x in enumerate(rest)]
-        mixed = [bent * _least([*a, *b]) for bent, (a, b) in zip(self.bent, pairwise(ends), strict=True)]
-        whole = _most([x / y for x, y in zip(tops, mixed, strict=True)])
+        mixed = [bent * least([*a, *b]) for bent, (a, b) in zip(self.bent, pairwise(ends), strict=True)]
+        whole = largest([x / y for x, y in zip(tops, mixed, strict=True)])
         if kappa >= (eta + whole if noise.is_signed else eta) if k else kappa >= whole:
             return kappa, arb(0)  # nothing is left
         parts: dict[int, list[arb]] = {}
         tail = noise.tail * (m[0] * ratio[0] ** 2 + m[-1] * ratio[-1] ** 2)
-        kinked = h * height**2 / 3 / _least([least[j] for j in touched]) if touched else arb(0)
+        kinked = h * height**2 / 3 / least([lowest[j] for j in touched]) if touched else arb(0)
         for j, wide in enumerate(self.cells):
             most = ratio[j].max(ratio[j + 1])
             part = parts.setdefault(int(log(float(most)) / _APART) if noise.is_signed else 0, [kinked, tail, *_ZEROS])
-            found = wide * rest[j] ** 2 / least[j], wide * m[j].max(m[j + 1]) * most**2
-            part[:] = part[0] + found[0], part[1] + found[1], part[2].max(tops[j] / least[j]), part[3].max(most)
+            found = wide * rest[j] ** 2 / lowest[j], wide * m[j].max(m[j + 1]) * most**2
+            part[:] = part[0] + found[0], part[1] + found[1], part[2].max(tops[j] / lowest[j]), part[3].max(most)
         t, log_m = eta + kappa, s * ((2 * self.outside if k else 0) - kappa)
         for w0, w1, x0, x1 in parts.values():
             w, x = w0 + w1 * t**2, (x0 + x1 * t if noise.is_signed else x0.max(x1 * t))
@@ -279,14 +279,3 @@ class _Stage:
             atoms = [(x / (m * unit), m) for x, m in zip(g, masses, strict=True)]
             laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
         return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, self.data["plan"], self.what, unit)
-
-
-def _least(values: Sequence[arb]) -> arb:
-    found = values[0]
-    for x in values[1:]:
-        found = found.min(x)
-    return found
-
-
-def _most(values: Sequence[arb]) -> arb:
-    return -_least([-x for x in values])

@@ -14,6 +14,7 @@ from flint import arb, fmpq
 from ..check import Check
 from ..mechanisms import ALL, Mechanism
 from ..setting import At
+from ..sums import binomial
 from .message_counts import message_one
 
 KIND = "sums of coordinates"
@@ -74,8 +75,7 @@ def _laws(
     odds, found = share / (1 - share), [_ZERO] * (last - start + 1)
     begin = max(start, 0)
     if begin <= many:
-        here = (arb(many + 1).lgamma() - arb(begin + 1).lgamma() - arb(many - begin + 1).lgamma()).exp()
-        here *= share**begin * (1 - share) ** (many - begin)
+        here = binomial(many, begin) * share**begin * (1 - share) ** (many - begin)
         for k in range(begin, min(last, many) + 1):
             found[k - start] = here
             here = here * odds * (many - k) / (k + 1)

@@ -19,7 +19,7 @@ from flint import acb, arb, arb_poly
 from .. import sums
 from ..check import ZERO, Number, lesser
 from ..mechanisms import Component, Mechanism, Pair, Triple, View, law, members
-from ..setting import DATA, MESSAGES, At
+from ..setting import DATA, MESSAGES, At, drawn
 from . import triples
 
 POSITIONS, HIDDEN, STEPS = "positions", "hidden users", "steps"
@@ -69,10 +69,8 @@ def positions(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
             else:
                 alike = all(m.is_compared((data["pair"][0], data["pair"][1])) for m in known)
                 check.require(alike, f"{what}: a pair that is not compared", "invalid")
-            weights = [(x, check.number(w)) for x, w in data["others"]]
-            good = all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == 1
-            good = good and len({x for x, _ in weights}) == len(weights) <= 64
-            check.require(good, f"{what}: weights are not those of a mean", "invalid")
+            weights = drawn(check, data, what)
+            check.require(weights, f"{what}: no inputs of others", "invalid")
             triples = [m.triple((data["pair"][0], data["pair"][1]), weights) for m in known]
         found = [law(check, triple, at.eps) for triple in triples]
         check.require(all(x.visible == 0 for x in found), f"{what}: a singular part", "invalid")
@@ -139,7 +137,7 @@ def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """
     taking = at.setting.who
     if not taking.is_plain(at.n):
-        weights = None if up else [(x, at.check.number(w)) for x, w in data["others"]]
+        weights = None if up else drawn(at.check, data, what)
         return triples.seen(at, taking, _behind(at, data, weights, what), data, up, what)
     triples.require_plain(data, what)
     at.check.require(up, f"{what}: one law of all others, whose numbers are no Poisson numbers", "invalid")
@@ -182,10 +180,8 @@ def _behind(at: At, data: dict[str, Any], weights: list[tuple[int, Number]] | No
     check, taking = at.check, at.setting.who
     views, (i, j), others = _seen(at, data, what)
     poisson = taking.poisson
-    if weights is not None:
-        good = poisson and all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == 1
-        good = good and len({x for x, _ in weights}) == len(weights) <= 64
-        check.require(good, f"{what}: no law of the inputs of a Poisson number of others", "invalid")
+    known = weights is None or (poisson and weights)
+    check.require(known, f"{what}: no law of the inputs of a Poisson number of others", "invalid")
     held = [(views[0].places((x, x))[0], w) for x, w in weights or ()]
     check.spend(4 * len(views) * len(views[0].texts) * (1 + len(held)), hard=True)
     rows, alone = [], []
@@ -318,13 +314,13 @@ def reached(
         return {s: (s * z).exp() for s in kinds}
 
     def grown(powers: dict[int, Any]) -> Any:
-        return reduce(mul, (_power(1 + moved(law, powers), c) for law, c in laws), arb(1))
+        return reduce(mul, (sums.raised(1 + moved(law, powers), c) for law, c in laws), arb(1))
 
     results = [arb(0)] * len(thresholds)
     for n in range(last + 1):
         z = acb(theta, 2 * arb.pi() * n / nodes)
         powers = powers_at(z)
-        first, second = (_power(t + moved(law, powers), own) for t, law in victim)
+        first, second = (sums.raised(t + moved(law, powers), own) for t, law in victim)
         value = (first - e * second) / (1 - (-z).exp()) * grown(powers) * (1 if n == 0 or 2 * n == nodes else 2)
         results = [x + (value * (-z * k).exp()).real for x, k in zip(results, thresholds, strict=True)]
     once, twice = powers_at(theta), powers_at(2 * theta)
@@ -343,10 +339,6 @@ def reached(
         left = missed * (-theta * k).exp()
         found.append((result / nodes - less - left, result / nodes + more + left))
     return found
-
-
-def _power(base: Any, n: int) -> Any:
-    return (base.log() * n).exp() if base.real > 0 else base**n
 
 
 def _spread(law: dict[int, arb], powers: dict[int, arb]) -> arb:

@@ -13,7 +13,7 @@ from flint import acb, arb
 
 from ..check import NEARLY
 from ..mechanisms import ALL, Triple
-from ..setting import At
+from ..setting import At, covering
 from .groups import PLAN, checked, reached
 
 _MOST_THRESHOLDS, _PIECES = 8, 20
@@ -37,11 +37,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     first, second = seen[0][:2]
     near = all(abs(x - y) <= x * arb(2) ** -NEARLY for row in seen for x, y in zip(row, (first, second), strict=False))
     check.require(near, f"{what}: the laws do not belong to one pair of inputs", "invalid")
-    boxes = sorted(data["boxes"], key=lambda box: int(box["from"]))
-    starts = [box["from"] for box in boxes]
-    good = starts[:1] == [0] and [*starts[1:], n] == [box["to"] + 1 for box in boxes]
-    good = good and all(box["from"] <= box["to"] for box in boxes)
-    check.require(good, f"{what}: boxes do not cover all counts", "invalid")
+    boxes = covering(data["boxes"], 0, n - 1, what)
     more = arb(check.number(at.eps)).expm1()
     gain = first - second - more * second
     if not gain > 0 or n == 1:

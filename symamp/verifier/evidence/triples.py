@@ -18,7 +18,7 @@ from ..documents import shaped
 from ..mechanisms import Mechanism, Pair, Triple, Triples, law
 from ..participation import Participation
 from ..refusals import require
-from ..setting import At
+from ..setting import At, drawn
 
 LIMIT, VISIBLE = "limit", "visible"
 """Evaluators: of what is left for large eps; of what other users do not hide."""
@@ -43,14 +43,7 @@ def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose lower (upper) end bounds the divergence where others hold inputs with the given weights."""
     check, owner, pair = at.check, at.owner(data, what), (data["pair"][0], data["pair"][1])
-    weights = [(x, check.number(w)) for x, w in data["others"]]
-    good = (
-        len(weights) <= 64
-        and all(w > 0 for _, w in weights)
-        and check.total(w for _, w in weights) == (1 if weights else 0)
-    )
-    good = good and len({x for x, _ in weights}) == len(weights)
-    check.require(good, f"{what}: weights are not those of a mean", "invalid")
+    weights = drawn(check, data, what)
     check.require(weights or at.rate == 1, f"{what}: who is not drawn leaves the law of an input", "invalid")
     found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
     return seen(at, at.setting.who, found, data, up, what)

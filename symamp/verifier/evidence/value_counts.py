@@ -16,7 +16,8 @@ from flint import arb
 
 from ..check import NEARLY, Number
 from ..mechanisms import ALL, law
-from ..setting import At
+from ..setting import At, covering
+from ..sums import binomial
 
 _BOX: dict[str, Any] = {"from": int, "to": int, "counted": bool, "tilt": str, "light": str, "grid": str}
 _ZERO, _ONE = arb(0), arb(1)
@@ -75,12 +76,8 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     gain = sum((v * m for v, m in chosen[0] if v > 0), _ZERO)
     if at.n == 1 or not gain > 0:
         return gain.max(_ZERO)
-    others, boxes = at.n - 1, sorted(data["boxes"], key=lambda box: int(box["from"]))
-    starts = [box["from"] for box in boxes]
-    good = starts[:1] == [0 if len(chosen) > 1 else others] and boxes[-1]["to"] == others
-    good = good and starts[1:] == [box["to"] + 1 for box in boxes[:-1]]
-    good = good and all(box["from"] <= box["to"] for box in boxes)
-    check.require(good, f"{what}: boxes do not cover all compositions", "invalid")
+    others = at.n - 1
+    boxes = covering(data["boxes"], 0 if len(chosen) > 1 else others, others, what)
     kinds = [_Kind([(v * w, m) for v, m in atoms], w) for atoms, w in zip(chosen, weights, strict=True)]
     result = _ZERO
     for box in boxes:
@@ -183,7 +180,8 @@ class _Box(NamedTuple):
                 left = n - used
                 # The mode of the binomial law of those who have this value among those who are left, and outward.
                 start = min(max(int(float((left * share / before).mid())), 0), left)
-                top = weight * _binomial(left, start, share / before)
+                part = share / before
+                top = weight * binomial(left, start) * part**start * (1 - part) ** (left - start)
                 for side in (1, -1):
                     j, size = start, top
                     while 0 <= j <= left and size.upper() > self.light:
@@ -246,11 +244,6 @@ def _moment(users: list[Interval], tilt: arb) -> arb:
 def _parts(user: Interval) -> tuple[arb, arb, arb]:
     low, high, _ = user
     return low.max(_ZERO), high.max(_ZERO), (-high).max(_ZERO)
-
-
-def _binomial(n: int, j: int, share: arb) -> arb:
-    choices = (arb(n + 1).lgamma() - arb(j + 1).lgamma() - arb(n - j + 1).lgamma()).exp()
-    return choices * share**j * (1 - share) ** (n - j)
 
 
 def _between(laws: list[Atoms]) -> list[Interval]:
