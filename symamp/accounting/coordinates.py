@@ -23,7 +23,7 @@ from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.reading import Count, users
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import HasCurve
@@ -35,7 +35,7 @@ from symamp.settings.participation import DRAWN, Participation, checked_particip
 from symamp.settings.question import Question, checked_subject
 from symamp.settings.rounds import Rounds
 from symamp.settings.users_who_differ import HeterogeneousUsers
-from symamp.sums.coordinate_sums import BITS, UnarySums
+from symamp.sums.coordinate_sums import UnarySums
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import log_of_ball
 
@@ -108,7 +108,7 @@ class CoordinateSums(RoundProfile, HasCurve):
         found = self._sums(Level.of_float(answer.upper if answer.upper < inf else 1.0), answer.asked.log_delta)
         if found is None:
             return self._seen(answer)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             top = min(answer.upper, 2.0 * log_above(self._bit.local_ratio()))
             eps = found.epsilon(arb(answer.asked.given), top)
         budget = log_above(self.mechanism.local_ratio())
@@ -160,7 +160,7 @@ class CoordinateSums(RoundProfile, HasCurve):
             return replace(answer, question=question)
         least = max(least, ZERO)
         evidence = counts_of_coordinates(found.held, found.ranges)
-        sums = Sums(int(self.mechanism["D"]), eps, BITS, evidence, answer.most)
+        sums = Sums(int(self.mechanism["D"]), eps, BALL_BITS, evidence, answer.most)
         proof = replace(answer.proof, sums=sums)
         own = Interval(least.below, most.above)
         return replace(answer, question=question, least=least, most=most, bound=own, proof=proof)

@@ -20,12 +20,10 @@ from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.optional import minimize_scalar
 from symamp.numbers.rationals import fmpq_of, log_ball
 from symamp.numbers.reading import Real, exact_number, failure_probability
-from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.numbers.surroundings import BALL_BITS, at_precision, undisturbed
 from symamp.questions.bracket import Interval, ManyEnds
 from symamp.sums.inversion import log_of
 
-_BITS = 192
-"""Of balls around moments."""
 _REACH = 6.5
 """How many deviations beyond the centre of a moment its grid is dense: a rule of thumb."""
 _LARGEST_ORDER = 10**6
@@ -129,7 +127,7 @@ def renyi_epsilon(rounds: RoundPairs, delta: Real, gap: float | None, effort: st
     upper = _bracket(rounds, order, gap, effort)[1]
     if upper == inf:
         return inf
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         a = arb(order)
         return max(0.0, float_above(arb(upper) + (1 - 1 / a).log() - (arb(target) * a).log() / (a - 1)))
 
@@ -152,7 +150,7 @@ def _bracket(rounds: RoundPairs, order: fmpq, gap: float | None, effort: str) ->
     for up in (False, True):
         found = rounds.pairs(up, middle * rounds.mu**2, log_reach, gap, tail, effort=effort)
         infinite = any(pair.infinite > 0 for pair, _ in found.pairs)
-        with at_precision(_BITS):
+        with at_precision(BALL_BITS):
             value = arb(0) if infinite else total([count * _divergence(p, order) for p, count in found.pairs])
             ends.append(inf if infinite and up else max(0.0, float_above(value) if up else float_below(value)))
     return ends[0], ends[1]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
-from symamp.bounds.noise_table import BITS, Grid, NoiseTable, grid_of, rounded, shape_of
+from symamp.bounds.noise_table import Grid, NoiseTable, grid_of, rounded, shape_of
 from symamp.bounds.pairs_of_a_table import log_divergences
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
@@ -27,7 +27,7 @@ from symamp.laws.law import Floats, Level
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import TRIPLES, Limits
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
@@ -152,8 +152,8 @@ class NoiseInterval(PairBoundDefaults):
         room = _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
         if not is_worth_asking(found.log_value, n):
             return found.log_value, _OF_MOMENTS + room
-        with at_precision(BITS):
-            distinct, gains, _ = ends.searches.prepared(level, n, BITS)
+        with at_precision(BALL_BITS):
+            distinct, gains, _ = ends.searches.prepared(level, n, BALL_BITS)
             normal = float(normal_bound(moments_of_laws(distinct, gains), n).log())
         by_normal = normal + _OF_NORMAL < found.log_value + _OF_MOMENTS
         return (normal, _OF_NORMAL + room) if by_normal else (found.log_value, _OF_MOMENTS + room)
@@ -193,17 +193,17 @@ class NoiseInterval(PairBoundDefaults):
         Proof: docs/proofs/interval.md.
         """
         cut, found = self.found(level, n, settings.limits)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             everywhere = one_user(self.noise, level)
             parameters = None if found is None else raised_to_majorant(found.parameters)
             if found is None or parameters is None or not self._least_log < found.log_value < 0.0:
-                return Enclosure(arb(0), everywhere, "one user", BITS)
+                return Enclosure(arb(0), everywhere, "one user", BALL_BITS)
             ends, room = self.of_ends(cut, level, n, found, settings)
             if room > max(1.0, -ends):
-                return Enclosure(arb(0), everywhere, "one user", BITS)
+                return Enclosure(arb(0), everywhere, "one user", BALL_BITS)
             boxes = _Boxes(grid_of(self.noise, cut), level, n, found, (ends, room), parameters, settings)
             upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
-        return Enclosure(arb(0), upper, "boxes of pairs", BITS, evidence=evidence)
+        return Enclosure(arb(0), upper, "boxes of pairs", BALL_BITS, evidence=evidence)
 
 
 def one_user(noise: AdditiveNoise, level: Level) -> arb:

@@ -23,15 +23,13 @@ from symamp.decompositions.to_law import number
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Atom, Floats, Law, Number
 from symamp.numbers.dyadic import float_above
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
 from symamp.randomizers.noise.distributions import Cauchy
 from symamp.sums.kernels.tilted import exp_minus_linear
 
-BITS = 192
-"""The precision at which tables are made; their numbers are exact at any."""
 _GRID = 2.0**20
 """Places are multiples of 1/_GRID of the interval: exact doubles, as are their mirror images and differences."""
 _ROUNDED = 1.0 + 2.0**-40
@@ -137,7 +135,7 @@ class Shape:
     @cached_property
     def float_rate(self) -> float:
         """The same in doubles; without a rate the slope of log f where hardly any mass is left."""
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             return float(self.c()) if self.has_rate else self.slope(1.0 + self.reach(_FARTHEST[0]))
 
     @cached_property
@@ -146,7 +144,7 @@ class Shape:
 
     def slope(self, z: float) -> float:
         """Return at least -f'/f for all smaller |z|: c, or where there is none the slope at z itself."""
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             return _above(self.c() if self.has_rate else self._slope(acb(z)).real.max(arb(0)))
 
     @cached_property
@@ -158,14 +156,14 @@ class Shape:
     def kink(self) -> float:
         """By how much f' falls at 0, at most; -inf where it is not known to fall."""
         fall = normal(-2 * sp.diff(self._half, Z).subs(Z, 0))
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             size = number(fall)()
             return 0.0 if fall == 0 else _above(size) if size > 0 else -inf
 
     @cached_property
     def usual_ratio(self) -> float:
         """The largest ratio; without one that of messages as far out as one in a thousand."""
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             return exp(min(self.float_rate if self.has_rate else self.slope(self.reach(-10)), 700.0))
 
     places: tuple[float, ...] = ()
@@ -200,7 +198,7 @@ class Shape:
     @cached_property
     def bend(self) -> float:
         """Mixtures of two inputs miss at most this times the square of their distance: 1 - 1/cosh(ch/2)."""
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             c = self.c()
             return _above(c * c) / 8.0 * _ROUNDED
 
@@ -208,7 +206,7 @@ class Shape:
         """Return by how much, relatively, what interpolates bends on cells of messages."""
         if self.has_rate:
             return np.full(len(cells), 8.0 * self.bend)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             a = _above(self.precision()) * _ROUNDED
         return np.asarray(a * a / 4.0 * np.exp(a * cells / 2.0) * _ROUNDED)
 
@@ -234,7 +232,7 @@ class Shape:
         """Return f(z) at a fixed precision."""
         z = abs(z)
         if z not in self._known:
-            with at_precision(BITS):
+            with at_precision(BALL_BITS):
                 self._known[z] = self._f(acb(z)).real
         return self._known[z]
 
@@ -266,7 +264,7 @@ class Shape:
         """Return how far beyond the interval messages go: beyond it there is less mass than this, on either side."""
         if self.has_exponential_tail:
             return 0.0
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             low, high = 0.0, self.scale
             while high < 2.0**20 and not self.noise.survival(arb(high)) < arb(2) ** log2_mass:
                 low, high = high, 2.0 * high
@@ -329,7 +327,7 @@ class _OfIntegers(Shape):
     def at(self, z: float) -> arb:
         k = abs(round(z * self.unit))
         if k not in self._known:
-            with at_precision(BITS):
+            with at_precision(BALL_BITS):
                 self._known[k] = self.integers.weight(k) / self.integers.total()
         return self._known[k]
 
@@ -337,7 +335,7 @@ class _OfIntegers(Shape):
         def is_far(k: int) -> bool:
             return bool(self.integers.at_least(k + 1) < arb(2) ** log2_mass)
 
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             return self._place(bisect_left(range(self._farthest(log2_mass)), True, key=is_far))
 
     def weights(self, nodes: Sequence[float]) -> list[arb]:
@@ -366,7 +364,7 @@ class _OnCircle(Shape):
 
     def __init__(self, noise: AdditiveNoise) -> None:
         super().__init__(noise)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             self._s = number(noise["scale"])()
             self._tau = (self._s * self._s + arb(0.25)).sqrt()
             self._wide = 2 * (1 / (2 * self._tau)).atan()  # the angle of the interval
@@ -393,7 +391,7 @@ class _OnCircle(Shape):
         return (arb(node) - arb(0.5)) * self._wide
 
     def density(self, node: float, place: float) -> arb:
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             u, s, tau = arb(0.5) - arb(place), self._s, self._tau
             sine, cosine = self._angle(node).sin_cos()
             away = u * cosine + tau * sine  # its ball may contain 0, of which a power is no number
@@ -571,7 +569,7 @@ class NoiseTable:
         self.cells = np.diff(self.y)
         self._found: dict[float, Floats] = {}
         self._rows: dict[float, tuple[list[arb], arb]] = {}
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             self.weights = shape.weights(self.nodes)
             self._tail = _above(1 / shape.c()) if shape.has_exponential_tail else 0.0
         self._steep = shape.steep(self.cells)
@@ -579,14 +577,14 @@ class NoiseTable:
     def row(self, place: float) -> tuple[list[arb], arb]:
         """Return the masses of the nodes for the input at a place, and their sum, which is about 1."""
         if place not in self._rows:
-            with at_precision(BITS):
+            with at_precision(BALL_BITS):
                 masses = [w * self.shape.density(y, place) for y, w in zip(self.nodes, self.weights, strict=True)]
                 self._rows[place] = masses, sum(masses, arb(0))
         return self._rows[place]
 
     def probabilities(self, place: float) -> list[arb]:
         """Return the row of a place: probabilities, at most ``cap`` times those that every input's law has."""
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             masses, whole = self.row(place)
             if self.cap == inf:
                 return [m / whole for m in masses]
@@ -600,7 +598,7 @@ class NoiseTable:
         """Return at least what the cap takes from the row of a place."""
         if self.cap == inf:
             return 0.0
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             masses, whole = self.row(place)
             caps = (arb(x) for x in (self.cap * self.hidden).tolist())
             taken = [m / whole - c for m, c in zip(masses, caps, strict=True)]
@@ -637,7 +635,7 @@ class NoiseTable:
     def classes(self, places: Sequence[float]) -> list[list[arb]]:
         """Return the laws of other users, less than those of all inputs beside each place; the rest comes last."""
         found = list[list[arb]]()
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             rows = [self.row(place)[0] for place in places]
             gaps = [b - a for a, b in pairwise(places)]
             kept = [
@@ -653,7 +651,7 @@ class NoiseTable:
     def law(self, pair: tuple[float, float], other: Sequence[arb]) -> Law:
         """Return the law of a pair where others have a law of ``classes``."""
         first, second = (self.probabilities(x) for x in pair)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             atoms = [
                 Atom(_fixed(a / o), _fixed(b / o), _fixed(o)) for a, b, o in zip(first, second, other, strict=False)
             ]
@@ -679,7 +677,7 @@ class NoiseTable:
             np.maximum(hidden[:-1], hidden[1:]) * _ROUNDED,
             at_nodes / hidden,
         )
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             sums = [float(self.row(x)[1]) for x in (start, end)]
         small = min(sums) / _ROUNDED
         eta = max(1.0 - (1.0 - self.shape.bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
@@ -726,7 +724,7 @@ class Grid:
 
     def __init__(self, shape: Shape, log2_mass: int) -> None:
         self.shape, self.far = shape, shape.reach(log2_mass)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             self.outside = 0.0 if shape.is_whole else _above(shape.noise.survival(arb(self.far) * shape.unit))
         self._bends = shape.bends(self.far)
         self._steps = self._spaced() if shape.nodes(self.far) is None else []

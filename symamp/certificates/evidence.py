@@ -25,8 +25,7 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.surroundings import at_precision
-from symamp.settings.group_sums import BITS as _BITS_OF_SIGNS
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.settings.participation import OfTriple, OverNumbers, Participation, Seen
 from symamp.settings.users_who_differ import Constant
 from symamp.settings.victims import CommonBlanket, OfGroup, ShuffledData
@@ -337,7 +336,7 @@ def _signs(groups: Sequence[Described], part: StepSums, at: At) -> Data:
     def is_same(on: Sequence[Any], x: Constant, y: Constant) -> bool:
         return bool(arb(on[i]).overlaps(x()) and arb(on[j]).overlaps(y()))
 
-    with at_precision(_BITS_OF_SIGNS):
+    with at_precision(BALL_BITS):
         place = [next(k for k, c in enumerate(own) if is_same(y.on, c.on_x0, c.on_x1)) for y in view.columns]
     place += [len(own)] * victim.may_miss
     order = {"order": who.worlds().index(victim.worlds)} if who.removal else {}

@@ -15,9 +15,9 @@ from symamp.data_sets.proposer import DataSpace, Pair, in_turn
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Level, total
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.randomizers.mechanism import DATA, Mechanism
-from symamp.settings.group_sums import BITS, GroupSum, Sides
+from symamp.settings.group_sums import GroupSum, Sides
 from symamp.settings.users_who_differ import HeterogeneousUsers, Positions, StepTest, Victim, members_below
 from symamp.settings.victims import STEPS, OfVictims, Victims, against_a_mean, columns_of
 from symamp.sums.divergence import Enclosure, Settings
@@ -188,7 +188,7 @@ class StepSums(OfVictims):
 
     def test(self, level: Level) -> StepTest | None:
         """Return the sum over messages that distinguishes most at a level, None if none does."""
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             tests = list(self.victim.tests(level, self.held))
         best = max(tests, key=lambda test: test.sum.log_estimate(level), default=None)
         return None if best is None or best.sum.plan(level) is None else best
@@ -196,7 +196,7 @@ class StepSums(OfVictims):
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         found = self.test(level)
         value = -inf if found is None else found.sum.log_estimate(level)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             revealed, least = float(self.victim.revealed(level)), float(self.limit(n))
         value = log(revealed + exp(value)) if revealed > 0.0 else value
         return max(value, log(least)) if least > 0.0 else value
@@ -210,11 +210,11 @@ class StepSums(OfVictims):
         """
         found = self.test(level)
         plan = None if found is None else found.sum.plan(level)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             # The divergence falls in eps, so that its limit is below it.
             revealed, least = self.victim.revealed(level).lower(), self.limit(n).lower()
         if found is None or plan is None:
-            return Enclosure(revealed.max(least), arb(1), STEPS, BITS)
+            return Enclosure(revealed.max(least), arb(1), STEPS, BALL_BITS)
         with at_precision(plan.bits):
             return Enclosure((revealed + found.sum.below(level)).lower().max(least), arb(1), STEPS, plan.bits)
 
@@ -231,14 +231,14 @@ class StepSums(OfVictims):
         for level in levels:
             test = self.test(level)
             plan = None if test is None else test.sum.plan(level)
-            with at_precision(BITS):
+            with at_precision(BALL_BITS):
                 shown, e = list(zip(*self.victim.rows(True), strict=True)), level.exponential()
                 seen = tuple(i for i, (x, y) in enumerate(shown) if x - e * y > 0)
             sums = (test.up, test.down, plan.threshold) if test and plan else None
             if (seen, sums) not in known:
                 known.add((seen, sums))
                 low, high = test.sum.chances(plan) if test and plan else (arb(0), arb(0))
-                with at_precision(max(BITS, plan.bits if plan else 0)):
+                with at_precision(max(BALL_BITS, plan.bits if plan else 0)):
                     yield low + total([shown[i][0] for i in seen]), high + total([shown[i][1] for i in seen])
 
     def limit(self, n: int) -> arb:

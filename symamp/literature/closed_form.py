@@ -18,10 +18,9 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Law
 from symamp.numbers.dyadic import float_above
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.questions.solve import bisected
 
-_BITS = 192  # of balls, beside those that n takes
 _LARGEST_LOG10 = 10.0**12  # of 1/delta below which nothing is sought
 _MOST_PAIRS = 64  # of inputs: formulas with laws are evaluated for each
 _SMALLEST_EPS = 1e-300  # at which a formula is evaluated
@@ -197,7 +196,7 @@ class ClosedForm(Statement):
 
 def _bits(n: int) -> int:
     """Return a working precision at which n times a rounding error is harmless."""
-    return _BITS + 2 * n.bit_length()
+    return BALL_BITS + 2 * n.bit_length()
 
 
 def _at_most(value: arb, target: arb) -> bool:

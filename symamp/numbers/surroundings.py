@@ -20,6 +20,8 @@ _BITS = 53
 """What python-flint and mpmath start with."""
 CAREFUL_BITS = 256
 """Bits of balls that are made once and then rounded or compared: far more than doubles have, and hardly slower."""
+BALL_BITS = 192
+"""Bits of sums in balls whose ends become doubles: more than their roundings and the numbers of users take off."""
 
 
 def _forked() -> None:

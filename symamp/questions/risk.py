@@ -14,13 +14,11 @@ from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.dyadic import Dyadic, float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.reading import Real, exact_number, listed
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.questions.bracket import Interval, ManyEnds
 
 RATES = "0.001", "0.01", "0.1"
 """False positive rates that are looked at where none are given."""
-_BITS = 192
-"""Bits at which e^eps is rounded outward."""
 _ONE = fmpq(1)
 
 
@@ -174,7 +172,7 @@ def _exponential(eps: sp.Expr, *, up: bool) -> fmpq:
     e = sp.exp(eps)
     if e.is_Rational:
         return fmpq_of(e)
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         ball = number(e)()
         return Dyadic.of(ball.upper() if up else ball.lower()).fraction
 

@@ -10,13 +10,11 @@ from flint import arb
 
 from symamp.bounds.bound import PairBound
 from symamp.laws.law import Level
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.sums.divergence import NO_POSITIVE_VALUE, Enclosure, Settings
 from symamp.sums.groups import Group, approximate_log_groups, enclose_groups, estimate_log_groups
 from symamp.sums.inversion import estimate_root
 
-BITS = 192
-"""The precision of what is done besides the sums."""
 COUNTED = "mean over counts"
 _MANY = 10**6
 """Tells the search for a root that there are many users: then it starts from rough estimates."""
@@ -43,7 +41,7 @@ class ByEstimates(PairBound):
         )
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             limit = self.limit(n)
             if limit > 0 and float(limit.log()) > log_delta:
                 return inf
@@ -88,7 +86,7 @@ class GroupSum(ByEstimates):
         return replace(settings, gap=max(settings.gap, self.gap_floor))
 
     def _log(self, level: Level, n: int, estimate: Callable[[Sequence[Group]], float]) -> float:
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             value = self.counted(level)
             if value is None:
                 groups, divisor, rest = self.sides(level, n)
@@ -104,14 +102,14 @@ class GroupSum(ByEstimates):
         The value lies between the outer ends. Proof: docs/proofs/users_who_differ.md, sections 1 and 4; for Poisson
         numbers of users docs/proofs/participation.md, section 3.
         """
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             value = self.counted(level)
             if value is not None:
-                return Enclosure(value, value, COUNTED, BITS)
+                return Enclosure(value, value, COUNTED, BALL_BITS)
         groups, divisor, rest = self.sides(level, n)
-        found = Enclosure(arb(0), arb(0), NO_POSITIVE_VALUE, BITS)
+        found = Enclosure(arb(0), arb(0), NO_POSITIVE_VALUE, BALL_BITS)
         found = enclose_groups(groups, self._aimed(settings)) if groups else found
-        bits = max(found.precision, BITS)
+        bits = max(found.precision, BALL_BITS)
         with at_precision(bits):
             low, high = (x / divisor() + rest() for x in (found.lower, found.upper))
             return replace(found, lower=low, upper=high, precision=bits)

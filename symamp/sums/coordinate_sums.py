@@ -13,11 +13,9 @@ from flint import arb
 
 from symamp.laws.law import Floats, Level, Number
 from symamp.numbers.doubles import root_between
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.sums.binomial_tails import coefficient
 
-BITS = 192
-"""The precision of balls."""
 # What is tuned: every set of counts gives a lower bound. Rules of thumb.
 _SPARE, _MORE, _MOST_COUNTS = 46.0, 60, 1_000_000
 """The tails that are left out are below delta e^-spare, or so; counts more than deviations say; counts that are looked
@@ -121,7 +119,7 @@ class UnarySums:
     @cached_property
     def _balls(self) -> tuple[list[arb], ...]:
         """The same laws in balls; those of the second sum summed up from 0."""
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             p, q = self.p(), self.q()
             found = list[list[arb]]()
             for holders, (first, last), own in zip(self.held, self.ranges, ((p, q), (q, p)), strict=True):
@@ -140,7 +138,7 @@ class UnarySums:
         It is P(B) - e^eps Q(B) for a set B of counts. Proof: docs/proofs/coordinates.md.
         """
         u0, u1, v0, v1 = self._balls
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             factor, end, result = level.exponential(), 0, arb(0)
             # The first ratio grows with the count and the second falls: B has all second counts below some end.
             for a, b in zip(u0, u1, strict=True):
@@ -161,7 +159,7 @@ class UnarySums:
             return log(max(self.estimate(Level.of_float(eps)), 1e-300))
 
         def in_balls(eps: float) -> float:
-            with at_precision(BITS):
+            with at_precision(BALL_BITS):
                 found = self.divergence(Level.of_float(eps))
                 return float(found.log()) if found > 0 else 2.0 * self.log_delta
 
@@ -172,7 +170,7 @@ def proved_epsilon(
     log_value: Callable[[float], float], divergence: Callable[[Level], arb], delta: arb, most: float
 ) -> float:
     """Return an eps up to ``most`` at which a divergence is proved to be above delta; 0 if none is found."""
-    with at_precision(BITS):
+    with at_precision(BALL_BITS):
         target = float(delta.log())
     if not log_value(0.0) > target:
         return 0.0
@@ -181,7 +179,7 @@ def proved_epsilon(
     )
     for nearer in _NEARER:
         eps = root * (1.0 - nearer)
-        with at_precision(BITS):
+        with at_precision(BALL_BITS):
             if divergence(Level.of_float(eps)) > delta:
                 return eps
     return 0.0
@@ -191,7 +189,7 @@ def _binomial_in_doubles(m: int, share: float, first: int, last: int) -> Floats:
     """Return the chances of the counts from ``first`` to ``last`` of m bits; there are none below 0 and above m."""
     k = np.arange(first, last + 1, dtype=np.float64)
     mode = min(max(int(m * share), first, 0), last, m)
-    with at_precision(BITS):  # doubles lose digits of these logarithms
+    with at_precision(BALL_BITS):  # doubles lose digits of these logarithms
         top = float((coefficient(m, mode) * arb(share) ** mode * (1 - arb(share)) ** (m - mode)).log())
     with np.errstate(all="ignore"):
         steps = np.log((m - k[:-1]) / (k[:-1] + 1.0)) + log(share) - np.log1p(-share)

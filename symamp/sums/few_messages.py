@@ -22,12 +22,11 @@ from symamp.laws.law import BallGparv, Floats, Law, Level, ball_gparv, total
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.limits import POINT, QUESTION
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.sums.binomial_tails import window
 from symamp.sums.divergence import Enclosure, Settings
 
 EVALUATOR = "counts of values"
-_BITS = 192
 # What is tuned. Every choice gives a bound; these trade time against width, and are rules of thumb.
 _GAP, _LEAST_GAP, _MOST_GAP = 0.02, 2e-3, 0.1
 """What a box may lie above the largest value of a composition that was found: usually, at least and at most."""
@@ -172,19 +171,19 @@ class Intervals:
 
 def _log_total(steps: Iterable[tuple[float, float]], tilt: float) -> float:
     """Return at least the logarithm of the sum of mass e^(tilt value), and hardly more."""
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         return float_above(total([arb(m) * (arb(tilt) * arb(v)).exp() for m, v in steps]).log())
 
 
 def exp_above(x: float) -> float:
     """Return at least e^x, and hardly more."""
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         return float_above(arb(x).exp())
 
 
 def log_above(x: float) -> float:
     """Return at least log x, and hardly more."""
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         return float_above(arb(x).log())
 
 
@@ -274,7 +273,7 @@ def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -
     if n == 0:
         return NOBODY
     log_unit = users.log_moment(tilt)
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         atoms = zip(users.masses.tolist(), users.high.tolist(), strict=True)
         shares = [arb(m) * (arb(tilt) * arb(x) - arb(log_unit)).exp() for m, x in atoms]
     rare = sorted(range(len(shares)), key=lambda i: float(shares[i]))
@@ -297,7 +296,7 @@ def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -
         counts, sums, logs = counts[fits], sums[:, fits], logs[fits]
         if counts.max(initial=0) > _MOST_COUNT:
             raise TooManyPointsError
-        with at_precision(_BITS):
+        with at_precision(BALL_BITS):
             rest = total([shares[later] for later in (*rare[i + 1 :], common)])
         others = sums_above(choices[counts], _multiples(rest, n, counts))
         weights = exps_above(sums_above(logs, others))
@@ -308,13 +307,13 @@ def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -
     weights = exps_above(sums_above(logs, choices[counts], _multiples(shares[common], n, counts)))
     sums = sums + parts[:, common, None] * (n - counts)
     sums, weights, missed, _ = squashed(sums, weights, tilt, grid, allowed)
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         return Points(sums, weights, left + missed, float_above(n * arb(log_unit)))
 
 
 def _multiples(share: arb, n: int, counts: Any) -> Floats:
     """Return at least (n - count) log share."""
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         one = share.log()
         return sums_above(float_above(n * one), counts * np.where(counts > 0, float_above(-one), -float_above(one)))
 
@@ -322,7 +321,7 @@ def _multiples(share: arb, n: int, counts: Any) -> Floats:
 @lru_cache(maxsize=1)
 def _log_factorials() -> Floats:
     """Return log k!, k = 0, 1, ..., within one rounding."""
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         return np.array([float(arb(k + 1).lgamma()) for k in range(_MOST_COUNT + 1)])
 
 
@@ -342,7 +341,7 @@ def _range(n: int, chance: arb, lost: float) -> tuple[int, int, float]:
 
 def _tail(n: int, count: int, share: arb) -> float:
     """Return Chernoff's bound on so many, or more extreme counts, of n users."""
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         x = arb(count) / n
         parts = [y * (y / s).log() for y, s in ((x, share), (1 - x, 1 - share)) if y > 0]
         found = (-n * total(parts)).exp() if (x > share if count > n * share else x < share) else arb(1)
@@ -453,7 +452,7 @@ class Compositions:
 
     def _free(self, kinds: Counts) -> Intervals:
         if kinds not in self._users:
-            with at_precision(_BITS):
+            with at_precision(BALL_BITS):
                 self._users[kinds] = Intervals.of([law for k in kinds for law in self.kinds[k].laws])
         return self._users[kinds]
 
@@ -663,7 +662,7 @@ class FewMessages:
     def _made(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
         if n < 2 or len(self.kinds) > _MOST_KINDS:
             return None
-        with at_precision(_BITS):
+        with at_precision(BALL_BITS):
             laws = self.balls(level)
             if not _have_signs(laws):
                 laws = self.balls(level.just_below())
@@ -764,6 +763,6 @@ def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Set
     if not 0.0 < value < here.gain:
         return None
     evidence = FewMessagesEvidence(known.kinds, known.mixed, weights, here.tilt, here.grids, here.allowed, boxes)
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         upper = arb(value) * (1 + arb(_SLACK)) + (arb(here.others) * _UNTOLD if known.mixed else 0)
-        return Enclosure(arb(0), upper.upper(), EVALUATOR, _BITS, evidence=evidence)
+        return Enclosure(arb(0), upper.upper(), EVALUATOR, BALL_BITS, evidence=evidence)

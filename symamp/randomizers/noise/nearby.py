@@ -21,7 +21,7 @@ from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.rationals import rational_below
 from symamp.numbers.reading import Compared
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism, distance
 from symamp.randomizers.mechanism import NotebookView, SubjectBase
@@ -125,7 +125,6 @@ def simulated(rows: Mapping[str, Sequence[arb]], pair: tuple[str, str], name: st
 
 # ------------------------- Planar Laplace noise (geo-indistinguishability): points in the plane, compared at a distance
 
-_BITS = 192  # of balls around masses
 _MASS_BITS = 56  # to which masses are rounded outward
 _WIDEST_STRIP = 100  # half the width, in units of the noise, from which on all mass lies in it
 _NEARBY_CELLS = 4  # of the distance of neighbours: accuracy against size of the table
@@ -179,7 +178,7 @@ class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
         d = distance_within(self, neighbours)
         low, high = strip_mass(self["eps0"] * d)
         known = VariationRatio(sp.exp(self["eps0"] * d), high, self.local_ratio())
-        with at_precision(_BITS):
+        with at_precision(BALL_BITS):
             third = arb(1) if sign(1 - d) > 0 else arb(0.5)
             rows = _below(number(self["eps0"])(), number(d)(), third)
             table = simulated(rows, ("0", "d"), f"planar Laplace noise in strips, d = {d}")
@@ -207,7 +206,7 @@ def strip_mass(width: sp.Expr) -> tuple[sp.Rational, sp.Rational]:
     >>> [round(float(x), 10) for x in strip_mass(sp.Integer(1))]
     [0.2959600665, 0.2959600665]
     """
-    with at_precision(_BITS):
+    with at_precision(BALL_BITS):
         mass = _strip(number(width)() / 2)
         return max(rational_below(mass, _MASS_BITS), sp.S.Zero), min(-rational_below(-mass, _MASS_BITS), sp.S.One)
 
