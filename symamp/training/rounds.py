@@ -14,7 +14,6 @@ import numpy as np
 import sympy as sp
 from flint import acb, arb, fmpq
 
-from symamp.accounting.losses import gaussian_log_delta
 from symamp.accounting.round import DirectedRound, deviation_of
 from symamp.certificates.evidence import evaluated
 from symamp.decompositions.to_law import number
@@ -483,8 +482,7 @@ class Allocation(OneEpoch):
                 share, log_p = j / t, law.rough_above(1.0 + x / j)
                 other = (1.0 - share) * (log1p(-share) - log1p(-p)) if share < 1.0 else 0.0
                 found = np.logaddexp(found, log(1.0 + x) - t * (share * (log(share) - log_p) + other))
-        most = gaussian_log_delta(2.0 / float(law.sigma()), eps) if self.shifts == OPPOSITE else 0.0
-        return min(float(found) - log(t), most)
+        return float(found) - log(t)
 
     @cached_property
     def _rough_chernoff(self) -> tuple[Floats, Floats]:
