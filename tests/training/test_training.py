@@ -505,6 +505,10 @@ def test_replacement_at_the_extremes():
     replaced = allocation(noise=noise, steps=1000, neighbours="replace").epsilon("1e-300")
     removed = allocation(noise=noise, steps=1000).epsilon("1e-300")
     assert removed.lower < replaced.lower <= replaced.upper < 1.05 * replaced.lower
+    few = allocation(noise=noise, steps=10, neighbours="replace").epsilon("1e-30")  # by closed forms
+    assert 0 < few.lower <= few.upper < 1.06 * few.lower
+    much = allocation(noise=sa.training.GaussianStep(sigma=20), steps=10**6, neighbours="replace").epsilon("1e-300")
+    assert 0 < much.lower <= much.upper < (1 + 1e-9) * much.lower
 
 
 @pytest.mark.parametrize("sigma", ["0.6", "20"])
