@@ -104,6 +104,10 @@ class ArgumentError(SymampError):
     """A number or option out of its range: eps0 <= 0, n < 1, delta outside (0, 1), not finite, unknown method."""
 
 
+class MissingPackageError(SymampError, ImportError):
+    """A package that only some questions need is not installed: charts, data frames, other accountants."""
+
+
 class CallError(SymampError, TypeError):
     """A call that leaves an argument out, or gives one that the function does not take."""
 

@@ -137,7 +137,7 @@ def loss_distribution(orders: Sequence[RoundPairs], interval: float | None, delt
     up to the rounding of dp_accounting's own arithmetic in doubles, which is not controlled: certified brackets are
     those of ``epsilon``. ``delta`` says how far the tails matter, ``epochs`` how often all of it is composed.
 
-    Raises ImportError without the package.
+    Raises MissingPackageError without the package.
     """
     pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
     step, target = _step(interval, orders[0]), log_of(failure_probability(delta))
@@ -192,7 +192,10 @@ def _bounds_of_event(pair: DominatingPair, levels: Sequence[float]) -> list[floa
 
 @cache
 def event_classes() -> tuple[Any, Any]:
-    """Return the class of events for rounds and that of accountants that know them. ImportError without the package."""
+    """Return the class of events for rounds and that of accountants that know them.
+
+    Raises MissingPackageError without the package.
+    """
     dp_accounting, attr = (optional(name, _INSTALL) for name in ("dp_accounting", "attr"))
     pld_privacy_accountant = optional("dp_accounting.pld.pld_privacy_accountant", _INSTALL)
 
@@ -256,7 +259,7 @@ def profile_callable(vertices: list[Vertex]) -> Callable[[float], float]:
 
 
 def opendp_profile(delta: Callable[[float], float]) -> Any:
-    """Return the opendp PrivacyProfile of a function; ImportError without the package.
+    """Return the opendp PrivacyProfile of a function; MissingPackageError without the package.
 
     Its methods ``delta`` and ``epsilon`` work in opendp's own arithmetic.
     """

@@ -214,7 +214,7 @@ def pld_accountant(interval: float = 1e-4, *, delta: float = 1e-10) -> Any:
     """Return a ``PLDAccountant`` of dp_accounting that also composes the events of ``to_dp_event``.
 
     ``interval`` is the step of its lattice; it must be small beside the deviation of a round's loss. Neighbours differ
-    by the replacement of one person. Raises ImportError without the package dp-accounting.
+    by the replacement of one person. Raises MissingPackageError without the package dp-accounting.
 
     >>> import symamp as sa
     >>> accountant = sa.pld_accountant(2e-5)

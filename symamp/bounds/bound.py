@@ -492,7 +492,7 @@ give a table or a family
         if taking is None:
             return super().unsupported_reason(setting)
         if not self.triples:
-            return "it supposes that every user takes part, for its bounds are no triples: leave out the method"
+            return "it supposes that every user takes part: leave out the method"
         if taking.removal and self.removed is None:
             return "it supposes that two inputs are compared: leave out the method, or take compared='replacement'"
         return super().unsupported_reason(setting.randomizers[0])

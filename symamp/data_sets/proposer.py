@@ -88,7 +88,8 @@ class Proposer:
     """A way to propose data sets, found by its folder and asked for every lower end.
 
     ``propose`` is given the space of data sets, the level (None: for every eps, however large) and the number of users.
-    Any data set is a true lower bound, so a poor proposal costs time only.
+    Any data set is a true lower bound. A poor proposal costs time, and width where ``effort`` limits the work of a
+    question: both ends share it.
 
     >>> from symamp.data_sets.search import PROPOSERS
     >>> [p.name for p in PROPOSERS]

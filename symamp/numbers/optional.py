@@ -6,21 +6,25 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from symamp.errors import MissingPackageError, Problem
+
 # ------------------------------------------------------------------------ Packages that are needed for some things only
 
 
 def optional(name: str, install: str) -> Any:
     """Return a module that may be missing; ``install`` is what pip installs it by.
 
-    Raises ImportError, which says so. What else goes wrong while it is loaded, an interruption above all, is not
-    taken for its absence.
+    Raises MissingPackageError, an ImportError, which says so. What else goes wrong while it is loaded, an interruption
+    above all, is not taken for its absence.
     """
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):  # it is there, and cannot be loaded
             raise
-        raise ImportError(f'{name.partition(".")[0]} is not installed: pip install "{install}"') from None
+        raise MissingPackageError(
+            name.partition(".")[0], Problem("the package is not installed"), f'pip install "{install}"'
+        ) from None
 
 
 # ------------- Functions of SciPy, loaded at the first call: at the top they would double the time of ``import symamp``

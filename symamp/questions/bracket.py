@@ -52,7 +52,7 @@ class ShownAsTable(ShownAsText):
         write_csv(file, self.columns, self._cells())
 
     def to_pandas(self) -> Any:
-        """Return the rows as a pandas DataFrame; ImportError if pandas is not installed."""
+        """Return the rows as a pandas DataFrame; MissingPackageError if pandas is not installed."""
         return optional("pandas", "pandas").DataFrame(list(self._cells()), columns=list(self.columns))
 
     def to_latex(self) -> str:

@@ -256,11 +256,14 @@ def enclose_payoff(groups: Sequence[Group], payoff: type[TwoSided], settings: Se
 
     The gap is what the search aims at: where it would take too many frequencies the ends are further apart.
     Raises PrecisionError if rounding still dominates the gap at the largest working precision, and where no plan is
-    within the range of doubles.
+    within the range of doubles, as where the payoff is 0 at all that S reaches.
     """
     settings = settings or Settings()
-    plan = _searched(Product.of_groups(groups), settings, payoff).plan
     bits = starting_precision(sum(g.count for g in groups), settings.gap)
+    with at_precision(bits):
+        if _largest(groups, [g.source() for g in groups]) <= 0:
+            return Enclosure(arb(0), arb(0), "no positive value", bits)
+    plan = _searched(Product.of_groups(groups), settings, payoff).plan
     found = settled(lambda bits: _sum(groups, payoff, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
     if found is None or not (found.lower.is_finite() and found.upper.is_finite()):
         raise PrecisionError(

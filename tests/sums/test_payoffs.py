@@ -117,3 +117,22 @@ def test_sums_beyond_doubles_are_refused_by_type():
         with suppress(PrecisionError):
             found = enclose_payoff([Group(5, law((scale, -scale), (T, H)))], CallKernel, Settings(1e-2))
             assert found.lower.lower() <= found.upper.upper()
+
+
+@pytest.mark.parametrize("payoff", [Kernel, HockeyStickKernel, CallKernel])
+def test_a_sum_that_is_never_positive_has_the_payoff_0(payoff):
+    found = enclose_payoff([Group(3, law((-H, Fraction(0)), (T, H))), Group(2, law((-T,), (H,)))], payoff)
+    assert found.lower == found.upper == 0
+
+
+class NowhereKernel(Kernel):
+    """A payoff that gives no window."""
+
+    @staticmethod
+    def log_peak(tilts):
+        return np.full(len(tilts), np.nan)
+
+
+def test_a_payoff_without_a_window_is_refused_by_type():
+    with pytest.raises(PrecisionError, match="no window"):
+        enclose_payoff([Group(40, law((H, -H), (T, H)))], NowhereKernel, Settings(1e-2))
