@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
-from symamp.bounds.noise_table import Grid, NoiseTable, grid_of, rounded, shape_of
+from symamp.bounds.noise_table import Grid, Noise, NoiseTable, grid_of, shape_of
 from symamp.bounds.pairs_of_a_table import log_divergences
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
@@ -28,7 +28,7 @@ from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import BALL_BITS, at_precision
-from symamp.randomizers.noise.additive_noise import AdditiveNoise
+from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.moments import bounds_by_moments
@@ -55,6 +55,8 @@ _GAINED = 0.3
 """Cells are cut again where the last time gained this part, in log delta, of what is above the aim."""
 _LEAST_USERS, _LARGEST_RATIO = 100, 1e3
 """For fewer users the blanket is as good; larger ratios need too many messages for the default."""
+_FEWEST_STEPS = 33
+"""Tables of fewer integers have the bound of all their pairs."""
 _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
 """Smaller divergences, in logarithms, are left to other bounds: what is cut off is a double."""
 _FARTHER = 1.05
@@ -93,13 +95,17 @@ class NoiseInterval(PairBoundDefaults):
     The worst corners are 0 and 1; ``ends`` is their bound, whatever the others hold.
     """
 
-    noise: AdditiveNoise
+    noise: Noise
 
-    pair: ClassVar[tuple[str, str]] = ("0", "1")
     method: ClassVar[str] = "interval"
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-3
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The worst corners: the ends."""
+        return self.noise.pairs()[0]
 
     @property
     def signature(self) -> Hashable:
@@ -206,11 +212,12 @@ class NoiseInterval(PairBoundDefaults):
         return Enclosure(arb(0), upper, "boxes of pairs", BALL_BITS, evidence=evidence)
 
 
-def one_user(noise: AdditiveNoise, level: Level) -> arb:
+def one_user(noise: Noise, level: Level) -> arb:
     """Return at least the divergence of one user alone, which no pair and no number of users exceeds."""
-    if noise.local_ratio() is sp.oo:
+    ratio = shape_of(noise).noise.local_ratio()
+    if ratio is sp.oo:
         return arb(1)
-    largest, e = number(noise.local_ratio())(), level.exponential()
+    largest, e = number(ratio)(), level.exponential()
     return ((largest - e) / (largest + 1)).max(arb(0)).upper()  # that of binary response
 
 
@@ -284,8 +291,8 @@ class _Boxes:
                 break
             high = np.argwhere(known > self.aim)
             firsts, seconds = (x[high[:, k]] for k, x in enumerate(kappas))
-            first, rows = _cut(first, high[firsts >= seconds, 0], kappas[0] * self.slope / self.room)
-            second, columns = _cut(second, high[firsts < seconds, 1], kappas[1] * self.slope / self.room)
+            first, rows = self._cut(first, high[firsts >= seconds, 0], kappas[0])
+            second, columns = self._cut(second, high[firsts < seconds, 1], kappas[1])
             whole, known = known, np.where(self._compared(first, second), known[np.ix_(rows, columns)], 0.0)
             if known.shape == whole.shape or (known > self.aim).sum() > _MOST_PAIRS:
                 break
@@ -324,6 +331,21 @@ class _Boxes:
         values = values + self._in_units(self.grid.outside)
         return np.where(asked, np.minimum(values, known), known), (up, down)
 
+    def _cut(
+        self, places: Sequence[float], cells: Floats, kappas: Floats
+    ) -> tuple[tuple[float, ...], NDArray[np.int_]]:
+        """Return the places with the middles of some cells, of those that lose more than a part of the room.
+
+        And of which cell each of theirs is a part.
+        """
+        losses = kappas * self.slope / self.room
+        wide = {
+            int(k) for k in cells if losses[int(k)] > _WORTH and places[int(k) + 1] - places[int(k)] > _SHORTEST / 4
+        }
+        middles = (self.grid.shape.rounded(0.5 * (places[k] + places[k + 1])) for k in wide)
+        found = tuple(sorted({*places, *middles}))
+        return found, np.searchsorted(places, found[:-1], "right") - 1
+
     def _compared(self, first: Sequence[float], second: Sequence[float]) -> NDArray[np.bool_]:
         """Return which boxes have pairs that are compared: others are mirror images."""
         return np.asarray(np.array(first[:-1])[:, None] < np.array(second[1:])[None, :])
@@ -342,21 +364,22 @@ class _Boxes:
             budget = min((wider * _OF_CELL * self.room + _OF_SLACK * self._slack(last)) / self.slope, most)
 
             def fits(size: float, last: float = last, budget: float = budget) -> bool:
-                ends = (last, min(last + size, 1.0)) if above else (1.0 - min(last + size, 1.0), 1.0 - last)
+                end = min(self.grid.shape.after(last, size), 1.0)
+                ends = (last, end) if above else (1.0 - end, 1.0 - last)
                 return self.grid.usual.remainder(*ends, above).kappa(self.n, self.log_rest)[0] <= budget
 
             while size < _LONGEST and fits(_STEP * size):
                 size *= _STEP
             while size > shortest and not fits(size):
                 size /= _STEP
-            following = last + rounded(size)
+            following = self.grid.shape.after(last, size)
             places.append(1.0 if following > 1.0 - 0.3 * size else following)
         return tuple(places) if above else tuple(1.0 - x for x in reversed(places))
 
     @cached_property
     def _slack(self) -> Callable[[float], float]:
         """How far, in log delta, pairs with one input away from its end are below the pair of the ends."""
-        places = [rounded(x) for x in np.linspace(0.0, 1.0, _PLACES + 1) ** 2.0]
+        places = sorted({self.grid.shape.rounded(x) for x in (np.linspace(0.0, 1.0, _PLACES + 1) ** 2.0).tolist()})
         table = self.grid.table()
         rows = _merged(table.rows([*places, 1.0]))
         worst = np.full(len(places), -inf)
@@ -414,17 +437,6 @@ def _of_four(x: Floats, chosen: np.ufunc) -> Floats:
     return np.asarray(chosen.reduce([x[:-1, :-1], x[1:, :-1], x[:-1, 1:], x[1:, 1:]]))
 
 
-def _cut(places: Sequence[float], cells: Floats, losses: Floats) -> tuple[tuple[float, ...], NDArray[np.int_]]:
-    """Return the places with the middles of some cells, of those that lose more than a part of the room.
-
-    And of which cell each of theirs is a part. ``losses`` are in units of the room.
-    """
-    wide = {int(k) for k in cells if losses[int(k)] > _WORTH and places[int(k) + 1] - places[int(k)] > _SHORTEST / 4}
-    middles = (rounded(0.5 * (places[k] + places[k + 1])) for k in wide)
-    found = tuple(sorted({*places, *middles}))
-    return found, np.searchsorted(places, found[:-1], "right") - 1
-
-
 def _by_blanket(
     hidden: Floats, pairs: tuple[Floats, Floats], e: Floats, n: int, tilts: Sequence[float], log_unit: float
 ) -> Floats:
@@ -450,6 +462,11 @@ def _by_blanket(
         return np.asarray(np.exp(np.minimum(best + room - log_unit, 700.0)) * (1.0 + 1e-12))
 
 
+def _noise_of(subject: Subject) -> Noise | None:
+    mechanism = subject.mechanism
+    return mechanism if isinstance(mechanism, DiscreteLaplace) else subject.noise
+
+
 def interval_bound(subject: Subject) -> MaxOverPairs:
     """Return the bound of one part, for all pairs of inputs and all data sets.
 
@@ -458,26 +475,30 @@ def interval_bound(subject: Subject) -> MaxOverPairs:
     Its divergence is at least that of the shuffled reports of every two neighbouring data sets, for every level and
     number of users. Proof: docs/proofs/interval.md.
     """
-    assert subject.noise is not None
-    return MaxOverPairs((NoiseInterval(subject.noise),))
+    noise = _noise_of(subject)
+    assert noise is not None
+    return MaxOverPairs((NoiseInterval(noise),))
 
 
 def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool:
     """Return whether one message may decide, so that the blanket is as good, or messages would be too many."""
-    noise = subject.noise
+    noise = _noise_of(subject)
+    if isinstance(noise, DiscreteLaplace) and noise.B < _FEWEST_STEPS:
+        return True
     ratio = inf if noise is None else shape_of(noise).usual_ratio
     return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > _LARGEST_RATIO * patience
 
 
 def _no_smooth_noise(subject: Subject) -> str | None:
-    noise = subject.noise
+    noise = _noise_of(subject)
     return "here there is no such noise: leave out the method" if noise is None else shape_of(noise).unsupported
 
 
 NOISE = Hypothesis(
     "noise",
-    "Messages carry noise with a log-concave density, or Cauchy noise, and inputs fill an interval; or they carry "
-    "discrete Gaussian noise, and inputs are few integers.",
+    "Messages carry noise with a log-concave density, or Cauchy noise, and inputs fill an interval; or inputs are "
+    "integers, and messages carry discrete Laplace noise that is clipped to them, or discrete Gaussian noise where "
+    "they are few.",
     every(_no_smooth_noise),
 )
 INTERVAL = Bound(

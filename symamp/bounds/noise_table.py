@@ -23,11 +23,13 @@ from symamp.decompositions.to_law import number
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Atom, Floats, Law, Number
 from symamp.numbers.dyadic import float_above
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.numbers.systems import Holomorphic
+from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
-from symamp.randomizers.noise.distributions import Cauchy
+from symamp.randomizers.noise.distributions import Cauchy, Laplace
 from symamp.sums.kernels.tilted import exp_minus_linear
 
 _GRID = 2.0**20
@@ -65,8 +67,10 @@ _APART = 4.0
 """Messages whose ratios to the least density differ by less than this factor are one part of a remainder."""
 
 
-def rounded(place: float) -> float:
-    """Return the nearest place of the grid."""
+Noise = AdditiveNoise | DiscreteLaplace
+
+
+def _dyadic(place: float) -> float:
     return round(place * _GRID) / _GRID
 
 
@@ -171,6 +175,27 @@ class Shape:
     """The inputs, where they are few; and those of other users that have a class."""
     unit = 1
     """The length of the interval, in units of the noise."""
+    steps = 0
+    """The number of steps from 0 to 1 where inputs are integers, else 0: places are names of multiples of 1/steps."""
+
+    def rounded(self, place: float) -> float:
+        """Return the nearest place: mirror images of places are places."""
+        return _dyadic(round(place * self.steps) / self.steps if self.steps else place)
+
+    def after(self, place: float, size: float) -> float:
+        """Return the place that is about so much further than a place, and further."""
+        shortest = 1.0 / (self.steps or _GRID)
+        return self.rounded(place + max(self.rounded(size), shortest))
+
+    @property
+    def middle(self) -> float:
+        """The last place that is not beyond 1/2."""
+        nearest = self.rounded(0.5)
+        return min(nearest, 1.0 - nearest)
+
+    def has_none_between(self, start: float, end: float) -> bool:
+        """Return whether two inputs have no other between them."""
+        return 0 < round((end - start) * self.steps) <= 1
 
     def nodes(self, far: float) -> tuple[float, ...] | None:
         """Return the messages of all tables, None where they are chosen."""
@@ -178,7 +203,11 @@ class Shape:
 
     def exact(self, place: float) -> Fraction:
         """Return a place as a number."""
-        return Fraction(place)
+        return Fraction(round(place * self.steps), self.steps) if self.steps else Fraction(place)
+
+    def distance(self, start: float, end: float) -> arb:
+        """Return by how much the second of two places is larger."""
+        return arb(fmpq_of(self.exact(end) - self.exact(start))) if self.steps else arb(end) - arb(start)
 
     @property
     def is_whole(self) -> bool:
@@ -247,7 +276,7 @@ class Shape:
         They are combinations of e^(cy) and e^(-cy); for Gaussian noise of the densities of the inputs 0 and 1.
         """
         if self.has_rate:
-            c, h = self.c(), arb(b) - arb(a)
+            c, h = self.c(), self.distance(a, b)
             half = h / 2 if c.is_zero() else (c * h / 2).tanh() / c
             return half, half
         first, second = (self._mass(a - x, b - x) for x in (0.0, 1.0))
@@ -298,15 +327,13 @@ class _OfIntegers(Shape):
         super().__init__(noise)
         assert isinstance(noise, DiscreteGaussian)
         self.integers, self.unit, self._sigma = noise, int(noise["B"]), float(noise["sigma"])
+        self.steps = self.unit
         self.places = tuple(self._place(k) for k in range(self.unit + 1))
         half = [k for k in (2**i - 1 for i in range(_MOST_INTEGERS)) if 2 * k <= self.unit]
         self.others = tuple(self._place(k) for k in sorted({*half, *(self.unit - k for k in half)}))
 
     def _place(self, k: int) -> float:
-        return rounded(k / self.unit)
-
-    def exact(self, place: float) -> Fraction:
-        return Fraction(round(place * self.unit), self.unit)
+        return self.rounded(k / self.unit)
 
     @cached_property
     def unsupported(self) -> str | None:
@@ -350,10 +377,29 @@ class _OfIntegers(Shape):
     def steep(self, cells: Floats) -> Floats:
         return np.zeros(len(cells))
 
-    def kept(self, first: arb, second: arb, h: float) -> arb:
-        return super().kept(first, second, h) if round(h * self.unit) > 1 else arb(1)  # neighbours have nobody between
-
     bend, kink, has_rate, has_exponential_tail = 0.0, 0.0, False, False
+
+
+class _OnIntegers(Shape):
+    """Discrete Laplace noise, clipped: densities of Laplace noise, at messages and inputs that are multiples of 1/B.
+
+    Weights of all these messages make their probabilities of the densities.
+    """
+
+    def __init__(self, noise: DiscreteLaplace) -> None:
+        super().__init__(Laplace(eps0=noise["eps0"]))
+        self.steps = noise.B
+
+    def at(self, z: float) -> arb:
+        k = abs(round(z * self.steps))
+        if k not in self._known:
+            with at_precision(BALL_BITS):
+                c = self.c()
+                self._known[k] = c / 2 * (-c * k / self.steps).exp()
+        return self._known[k]
+
+    def steep(self, cells: Floats) -> Floats:
+        return np.where(cells * self.steps < 1.5, 0.0, super().steep(cells))  # no message is inside
 
 
 class _OnCircle(Shape):
@@ -369,7 +415,7 @@ class _OnCircle(Shape):
             self._tau = (self._s * self._s + arb(0.25)).sqrt()
             self._wide = 2 * (1 / (2 * self._tau)).atan()  # the angle of the interval
             self._end = (
-                rounded(0.5 + float(arb.pi() / (2 * self._wide))) + 1.0 / _GRID
+                _dyadic(0.5 + float(arb.pi() / (2 * self._wide))) + 1.0 / _GRID
             )  # a name for the end of the circle
             s, tau = self._s, self._tau
             c = 9 * tau * tau / (2 * s * s) - 4  # the largest F''/F, and the least is -4/(2 tau - 1)
@@ -382,7 +428,7 @@ class _OnCircle(Shape):
     def nodes(self, far: float) -> tuple[float, ...]:
         step = max((8.0 * _OF_ANGLES / self._missed) ** 0.5, self._end / _MOST_ANGLES)
         parts = ((0.5, 1.0), (1.0, self._end)) if self._end > 1.0 + 1e-6 else ((0.5, 1.0),)
-        right = [rounded(x) for a, b in parts for x in np.linspace(a, b, 2 + int((b - a) / step))[:-1].tolist()]
+        right = [self.rounded(x) for a, b in parts for x in np.linspace(a, b, 2 + int((b - a) / step))[:-1].tolist()]
         return (1.0 - self._end, *(1.0 - x for x in right[:0:-1]), *right, self._end)
 
     def _angle(self, node: float) -> arb:
@@ -431,8 +477,10 @@ class _OnCircle(Shape):
 
 
 @lru_cache(maxsize=64)
-def shape_of(noise: AdditiveNoise) -> Shape:
+def shape_of(noise: Noise) -> Shape:
     """Return what is known of a noise."""
+    if isinstance(noise, DiscreteLaplace):
+        return _OnIntegers(noise)
     kinds: dict[type, type[Shape]] = {DiscreteGaussian: _OfIntegers, Cauchy: _OnCircle}
     return kinds.get(Shape if noise.parameters else type(noise), Shape)(noise)
 
@@ -565,7 +613,7 @@ class NoiseTable:
     ) -> None:
         self.shape, self.nodes, self.lost, self.cap = shape, tuple(nodes), lost, cap
         self.bends = shape.bends(max(self.nodes[-1] - 1.0, 0.0)) if bends is None else bends
-        self.y = np.array(self.nodes)
+        self.y = np.array([float(shape.exact(y)) for y in self.nodes])
         self.cells = np.diff(self.y)
         self._found: dict[float, Floats] = {}
         self._rows: dict[float, tuple[list[arb], arb]] = {}
@@ -638,9 +686,10 @@ class NoiseTable:
         with at_precision(BALL_BITS):
             rows = [self.row(place)[0] for place in places]
             gaps = [b - a for a, b in pairwise(places)]
+            none_between = [self.shape.has_none_between(a, b) for a, b in pairwise(places)]
             kept = [
-                [self.shape.kept(a, b, h) for a, b in zip(*pair, strict=True)]
-                for h, pair in zip(gaps, pairwise(rows), strict=True)
+                [arb(1) if alone else self.shape.kept(a, b, h) for a, b in zip(*pair, strict=True)]
+                for h, alone, pair in zip(gaps, none_between, pairwise(rows), strict=True)
             ]
             for k, row in enumerate(rows):
                 here = [reduce(arb.min, some) for some in zip(*kept[max(k - 1, 0) : k + 1], strict=True)]
@@ -668,10 +717,12 @@ class NoiseTable:
         ---------
         The numbers are the bounds that ``Remainder`` names. Proof: docs/proofs/interval.md.
         """
-        h, either = (end - start) * _ROUNDED, not self.shape.has_rate
+        inside = [float(self.shape.exact(x)) for x in (start, end)]
+        h, either = (inside[1] - inside[0]) * _ROUNDED, not self.shape.has_rate
         at_nodes = np.maximum(self._densities(start), self._densities(end)) * _ROUNDED
         hidden = self._hidden
-        bent = 1.0 - self._steep / 8.0 * self.cells**2 * _ROUNDED
+        # of cells that are too long nothing is known
+        bent = np.maximum(1.0 - self._steep / 8.0 * self.cells**2 * _ROUNDED, 1e-300)
         least, most, ratio = (
             np.minimum(hidden[:-1], hidden[1:]) * bent,
             np.maximum(hidden[:-1], hidden[1:]) * _ROUNDED,
@@ -680,8 +731,9 @@ class NoiseTable:
         with at_precision(BALL_BITS):
             sums = [float(self.row(x)[1]) for x in (start, end)]
         small = min(sums) / _ROUNDED
-        eta = max(1.0 - (1.0 - self.shape.bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
-        if self.shape.places:  # there are no inputs between: nothing but what is cut off
+        bend = 0.0 if self.shape.has_none_between(start, end) else self.shape.bend
+        eta = max(1.0 - (1.0 - bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
+        if not bend and self.shape.steps:  # there are no inputs between: nothing but what is cut off
             nothing = np.zeros((2, 1))
             return Remainder(nothing, nothing, eta, 0.0, 0.0 if above else eta)
         b = self._between_inputs(start, end) + np.maximum(self._left_over(start), self._left_over(end))
@@ -698,11 +750,15 @@ class NoiseTable:
         if self._tail:
             for k in (0, -1):
                 w[1] += self._tail * float(hidden[k] * ratio[k] ** 2) / small**2 * _ROUNDED
-        worst, p = b, self.shape.kink * h / 4.0 * _ROUNDED
+        worst, p, shortest = (
+            b,
+            self.shape.kink * h / 4.0 * _ROUNDED,
+            _ROUNDED / self.shape.steps if self.shape.steps else 0.0,
+        )
         if p > 0.0:
-            touched = (self.y[:-1] < end) & (self.y[1:] > start)
+            touched = (self.y[:-1] < inside[1]) & (self.y[1:] > inside[0])
             m, there = float(least[touched].min()), float(b[touched].max())
-            w[0] += h * (p * p / 3.0 + p * there) / m
+            w[0] += (h + shortest) * (p * p / 3.0 + p * there) / m
             x[0] = np.maximum(x[0], (there + p) / m * _ROUNDED)
             worst = b + np.where(touched, p, 0.0)
         interpolated = np.minimum(self._densities(start), self._densities(end)) / _ROUNDED
@@ -765,17 +821,18 @@ class Grid:
             steps = np.minimum(steps, np.sqrt(6.0 * _TOLD * most) / told)
         steps = np.minimum(steps, np.where(y < 1.0, _LONGEST, self.shape.scale))
         steps = np.maximum(np.minimum(steps, 1.0 / self.shape.float_rate), min(_LEAST, 1.0 / self.shape.float_rate))
-        places, last = [(0.5, float(steps[0]))], 0.5
+        last = self.shape.middle
+        places = [(last, float(steps[0]))]
         while last < 1.0 + self.far:
             step = float(steps[max(int(np.searchsorted(y, last, "right")) - 1, 0)])
-            last = min(rounded(last + step) + 1.0 / _GRID, 1.0 + self.far)
+            last = min(self.shape.after(last, step), 1.0 + self.far)
             places.append((last, step))
         return places + [(1.0 - x, step) for x, step in places]
 
     def _made(self, more: Sequence[float]) -> NoiseTable:
         if (listed := self.shape.nodes(self.far)) is not None:
             return NoiseTable(self.shape, listed, self._bends, 2.0 * self.outside, self.cap)
-        fixed = np.array(sorted({0.0, 0.5, 1.0, *more}))
+        fixed = np.array(sorted({0.0, self.shape.middle, 1.0, *more}))
         free = (x for x, step in self._steps if float(np.abs(fixed - x).min()) > 0.3 * step)
         nodes = sorted({*fixed.tolist(), *free, -self.far, 1.0 + self.far})
         return NoiseTable(self.shape, nodes, self._bends, 2.0 * self.outside, self.cap)
@@ -817,18 +874,19 @@ class Grid:
         if self.shape.places:
             return self.shape.others
         worst = self._chi_square([(0.0, 1.0)], 0.0)
-        places = [0.0, self._longest([(0.0, 1.0)], 0.0, worst * (1.0 + _FIRST_COST))]
+        places = [0.0, self.shape.after(0.0, self._longest([(0.0, 1.0)], 0.0, worst * (1.0 + _FIRST_COST)))]
         pairs = [(a, 1.0) for a in np.linspace(0.0, 1.0, 9)[:-1].tolist()]
         pairs += [(0.0, b) for b in np.linspace(0.0, 1.0, 9)[1:-1].tolist()]
-        while places[-1] < 0.5 and len(places) < _MOST_PLACES:
+        middle = self.shape.middle
+        while places[-1] < middle and len(places) < _MOST_PLACES:
             last = places[-1]
             own = self._chi_square(pairs, last) * (1.0 + _FIRST_COST)
             longest = self._longest(pairs, last, max(worst * _NO_WORSE, own))
             if 1.0 - 2.0 * last <= longest:
                 break
-            places.append(0.5 if 0.5 - last <= 1.15 * longest else rounded(last + longest))
-        half = [x for x in places if x < 0.5]
-        return (*half, *([0.5] if 0.5 in places else []), *(1.0 - x for x in reversed(half)))
+            places.append(middle if middle - last <= 1.15 * longest else self.shape.after(last, longest))
+        half = {x for x in places if x <= 0.5}
+        return tuple(sorted({*half, *(1.0 - x for x in half)}))
 
     def _longest(self, pairs: Sequence[tuple[float, float]], place: float, most: float) -> float:
         """Return how long a cell may be such that no chi-square of a pair is more, with the place thinned."""
@@ -836,7 +894,7 @@ class Grid:
         for _ in range(12):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self._chi_square(pairs, place, middle) <= most else (low, middle)
-        return max(rounded(low), 1.0 / _GRID)
+        return low
 
     def _chi_square(self, pairs: Sequence[tuple[float, float]], place: float, length: float = 0.0) -> float:
         """Return the largest sum of (R(a) - R(b))^2/R(x) of some pairs, R(x) thinned for a cell of some length."""
@@ -855,6 +913,6 @@ class Grid:
 
 
 @lru_cache(maxsize=64)
-def grid_of(noise: AdditiveNoise, log2_mass: int) -> Grid:
+def grid_of(noise: Noise, log2_mass: int) -> Grid:
     """Return the grid of a noise."""
     return Grid(shape_of(noise), log2_mass)

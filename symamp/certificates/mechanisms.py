@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.bound import PairBound
-from symamp.bounds.noise_table import shape_of
+from symamp.bounds.noise_table import Noise, shape_of
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.certificates.text import At, expression_text, fraction_text
 from symamp.decompositions.decomposition import Decomposition
@@ -23,8 +23,9 @@ from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.mechanism import Mechanism
-from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
+from symamp.randomizers.noise.additive_noise import Z
 from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
 from symamp.randomizers.noise.distributions import Cauchy
 from symamp.verifier import check as checks
@@ -229,11 +230,11 @@ def of_budget(ratio: sp.Expr, at: At | None) -> Described:
     return Described({"kind": "budget", "ratio": text}, ("x0", "x1"))
 
 
-def of_noise(noise: AdditiveNoise) -> Described | None:
+def of_noise(noise: Noise) -> Described | None:
     """Return noise whose density the verifier knows, None for other noise."""
-    if type(noise) in (Cauchy, DiscreteGaussian):
-        sizes = {p.name: expression_text(noise[p.name]) for p in noise.declared}
-        return Described({"kind": noise.slug.replace("-", " ")} | sizes, ("0", "1"))
+    if isinstance(noise, (Cauchy, DiscreteGaussian, DiscreteLaplace)):
+        sizes = {name: expression_text(size) for name, size in noise.values.items()}
+        return Described({"kind": noise.slug.replace("-", " ")} | sizes, noise.pairs()[0])
     shape, half = shape_of(noise), noise.half_density()
     if half is None:
         return None

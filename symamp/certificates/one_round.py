@@ -162,6 +162,7 @@ def _delta(claim: Claim) -> tuple[dict[str, str], Proof | None, Below]:
 
 def _are_listed(claim: Claim) -> bool:
     """Return whether the verifier can repeat the evaluations of the data sets below: else their end is not claimed."""
+    is_noise = any(isinstance(e.part, NoiseInterval) for e in claim.above)
 
     def is_listed(e: Evidence) -> bool:
         taking = write.taking_part(e.part)
@@ -169,7 +170,8 @@ def _are_listed(claim: Claim) -> bool:
             return taking.base.decomposition.is_listed and e.evaluator != LATTICE
         if is_triple(e.part):
             return e.part.decomposition.is_listed and e.evaluator != LATTICE
-        return e.evaluator == HISTOGRAMS or (isinstance(e.part, FixedCounts) and e.details is not None)
+        counts = e.evaluator == HISTOGRAMS or (isinstance(e.part, FixedCounts) and e.details is not None)
+        return counts and not is_noise
 
     return bool(claim.below) and (bool(claim.question.victims) or all(map(is_listed, claim.below)))
 

@@ -59,6 +59,10 @@ class DiscreteLaplace(Parametrised, Mechanism):
         """Nothing: no other input has less probability than both ends anywhere."""
         return ()
 
+    def local_ratio(self) -> sp.Expr:
+        """Return e^eps0, the ratio of the ends: steps of one have the same ratio everywhere."""
+        return sp.exp(self["eps0"])
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         rows = [self._row(int(x)) for x in distinguished]
         return tuple(Orbit(f"y = {y}", sp.Integer(1), tuple(row[y] for row in rows)) for y in range(self.B + 1))

@@ -19,7 +19,7 @@ from flint import arb, ctx, fmpq
 from .check import INFINITY, NEARLY, TINY, ZERO, Check, Number, is_at_most, is_one, larger, lesser, positive_part
 from .claims import given
 from .documents import shaped
-from .noise import NOISE
+from .noise import NOISE, DiscreteLaplace
 from .refusals import require
 
 ALL, ORDER, BLANKET = "all", "convex order", "blanket"
@@ -649,6 +649,13 @@ class NoiseOnInterval(Mechanism):
         """Return the parameters."""
         known = ", ".join(f"{name} = {given(x, self.check.number(x))}" for name, x in self.sizes.items())
         return f"{self.kind.name} noise, {known}, on an interval of inputs"
+
+    def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
+        """Return (R(x0), R(x1), A2) of the ends where they are probabilities and others hold an end, for a data set."""
+        noise = self.noise()
+        if others is None or not isinstance(noise, DiscreteLaplace):
+            return super().triple(pair, others)
+        return View(self.check, [0, 1], noise.columns(self.sizes["eps0"])).triple(pair, others)
 
     def ratio(self, compared: bool) -> Number:
         """Return the largest ratio of the densities of two inputs."""

@@ -2,7 +2,7 @@
 
 Noise is even, log-concave and smooth but at 0: f'' = c^2 f - q on either side of 0. For bounded ratios c is the rate at
 which f falls far out, and q >= 0; for Gaussian noise c = 0 and q has either sign (docs/proofs/interval.md). Places z
-are at least 0. Cauchy noise is seen on a circle, and noise on integers has no messages or inputs between its nodes.
+are at least 0. Cauchy noise is seen on a circle; discrete noise has messages and inputs at multiples of 1/B alone.
 """
 
 from __future__ import annotations
@@ -25,13 +25,20 @@ class Laplace:
     is_translated = True
     """Whether messages are places as inputs are, which then are nodes."""
     steps = 0
-    """The number of steps from 0 to 1 where nothing is between them, else 0."""
+    """The number of steps from 0 to 1 where inputs and messages are integers, else 0."""
+    skips = True
+    """Whether inputs and messages may be between those that are named."""
 
     def __init__(self, size: arb) -> None:
         self.size = self.rate = size
 
     def check(self, nodes: Sequence[fmpq], what: str) -> None:
         """Refuse nodes that are no messages."""
+
+    @property
+    def step(self) -> fmpq:
+        """The least distance of inputs: 0 unless they are integers."""
+        return fmpq(1, self.steps) if self.steps else fmpq(0)
 
     @property
     def curve(self) -> arb:
@@ -97,6 +104,8 @@ class Laplace:
 
     def kept(self, first: arb, second: arb, h: fmpq) -> arb:
         """Return what mixtures of two inputs are multiplied by, at a message, to be below all between: e^(-L^2/8)."""
+        if h == self.step:
+            return arb(1)  # nobody is between
         size = (first / second).log()
         return (-size * size / 8).exp()
 
@@ -259,16 +268,46 @@ class Cauchy(Laplace):
         return (-5 * (arb(h) / self.size) ** 2 / 32).exp()
 
 
+class DiscreteLaplace(Laplace):
+    """Two-sided geometric noise on 0..B, clipped to it: densities of Laplace noise, at multiples of 1/B alone.
+
+    With the weights of all those messages they are its probabilities.
+    """
+
+    name = "discrete Laplace"
+    parameters: tuple[str, ...] = ("B", "eps0")
+
+    def __init__(self, most: arb, size: arb) -> None:
+        super().__init__(size)
+        self.steps = _whole(most)
+
+    def check(self, nodes: Sequence[fmpq], what: str) -> None:
+        """Refuse nodes that are no messages, or leave out the first or the last one."""
+        good = nodes[0] == 0 and nodes[-1] == 1 and all((y * self.steps).q == 1 for y in nodes)
+        require(good, f"{what}: nodes are no messages, or leave out an end", "invalid")
+
+    def steep(self, wide: arb) -> arb:
+        """Return the same, 0 where no message is between."""
+        return arb(0) if wide * self.steps < 1.5 else super().steep(wide)
+
+    def columns(self, eps0: str) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Return the probabilities of each message on the inputs 0 and B as texts."""
+        a = f"exp(-({eps0})/{self.steps})"
+        heads = [f"1/(1+{a})", *[f"(1-{a})/(1+{a})"] * (self.steps - 1), f"1/(1+{a})"]
+        both = [
+            [f"{head}*exp(-({eps0})*{z}/{self.steps})" for z in (y, self.steps - y)] for y, head in enumerate(heads)
+        ]
+        return [("1", texts, []) for texts in both]
+
+
 class DiscreteGaussian(Gaussian):
     """Multiples of e^(-z^2/(2 sigma^2)) on integers, for inputs 0..B: nodes are integers over B."""
 
-    name = "discrete Gaussian"
+    name, skips = "discrete Gaussian", False
     parameters: tuple[str, ...] = ("B", "sigma")
 
     def __init__(self, most: arb, size: arb) -> None:
-        whole = most.unique_fmpz()
-        require(whole is not None and 1 <= whole <= _MOST_INTEGERS, "B: no integer, or too large", "invalid")
-        self.size, self.rate, self.steps = size, arb(0), int(whole)
+        self.size, self.rate, self.steps = size, arb(0), _whole(most)
         self._total = self._at_least(0) + self._at_least(1)
 
     def _at_least(self, z: int) -> arb:
@@ -299,21 +338,25 @@ class DiscreteGaussian(Gaussian):
         """Return 1 for each."""
         return [arb(1)] * len(nodes)
 
-    def kept(self, first: arb, second: arb, h: fmpq) -> arb:
-        """Return the same as of Gaussian noise, 1 where nobody is between."""
-        return arb(1) if h * self.steps == 1 else super().kept(first, second, h)
+
+def _whole(most: arb) -> int:
+    """Return the largest input as an integer."""
+    whole = most.unique_fmpz()
+    require(whole is not None and 1 <= whole <= _MOST_INTEGERS, "B: no integer, or too large", "invalid")
+    return int(whole)
 
 
 def _sorted(a: fmpq, b: fmpq) -> tuple[arb, arb]:
     return arb(min(a, b)), arb(max(a, b))
 
 
-_MOST_INTEGERS, _MOST_TERMS = 1000, 100_000
+_MOST_INTEGERS, _MOST_TERMS = 2000, 100_000
 NOISE: dict[str, type[Laplace]] = {
     "laplace": Laplace,
     "logistic": Logistic,
     "gaussian": Gaussian,
     "cauchy": Cauchy,
+    "discrete laplace": DiscreteLaplace,
     "discrete gaussian": DiscreteGaussian,
 }
 """Noise that a certificate names."""

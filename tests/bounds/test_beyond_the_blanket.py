@@ -88,7 +88,10 @@ def test_the_catalogue(slug, sizes):
     check_epsilon(mechanism, 1000, "1e-4")
 
 
-@pytest.mark.parametrize(("mechanism", "others"), [(sa.DiscreteLaplace(B=100, eps0="1/10"), ["blanket"])])
+NOISE_AND_MORE = sa.joint([sa.Laplace(eps0="1/10"), sa.RandomizedResponse(k=2, eps0="1/10000")])
+
+
+@pytest.mark.parametrize(("mechanism", "others"), [(NOISE_AND_MORE, ["blanket"])])
 def test_every_randomizer_of_a_budget_is_less_than_what_is_known_of_one(mechanism, others):
     """Where not all inputs are described, what holds for every randomizer may be the least bound."""
     answer = sa.epsilon(mechanism, n=10**4, delta="1e-6")

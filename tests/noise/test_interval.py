@@ -679,9 +679,10 @@ CERTIFIED = {
     "logistic": (sa.Logistic(eps0=1), 10**4, "0.0196"),
     "Gaussian": (sa.Gaussian(sigma=2), 10**4, "0.0172"),
     "Cauchy": (sa.Cauchy(scale=2), 10**4, "0.0104"),
-    "discrete Gaussian": (sa.DiscreteGaussian(B=2, sigma=2), 10**6, "0.006"),
+    "discrete Laplace": (sa.DiscreteLaplace(B=41, eps0="1/2"), 10**4, "0.0203"),
+    "discrete Gaussian": (sa.DiscreteGaussian(B=3, sigma=3), 10**6, "0.006"),
 }
-FAST = "Laplace", "discrete Gaussian"
+FAST = "Laplace", "discrete Laplace", "discrete Gaussian"
 EACH = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in CERTIFIED if name not in FAST)]
 
 
@@ -706,7 +707,8 @@ def test_certificates_are_verified_alone(name):
     answer, found = certified(name)
     assert changed(name).status == "valid"
     assert 0 < Fraction(found["claim"]["upper"]) <= Fraction(answer.upper)
-    assert found["claim"]["lower"] == "0"
+    assert (found["claim"]["lower"] == "0") == (name != "discrete Laplace")
+    assert Fraction(found["claim"]["lower"]) <= Fraction(answer.lower)
     assert len(json.dumps(found)) < 25_000
     check_document(found, "certificate")
 
@@ -817,6 +819,7 @@ def test_false_claims_are_refused(name):
     key = next(key for key in ("sigma", "scale", "eps0") if key in mechanism)
     larger = str(Fraction(mechanism[key]) * (Fraction(6, 5) if key == "eps0" else Fraction(5, 6)))
     nodes, is_continuous = evidence["stages"][0]["nodes"], name != "discrete Gaussian"
+    is_clipped = name == "discrete Laplace"
     changes = [
         {"upper": str(Fraction(found["claim"]["upper"]) * Fraction(97, 100))},
         {key: larger},
@@ -825,10 +828,11 @@ def test_false_claims_are_refused(name):
         {"others": ["0", "1"]},
         {"cap": "0"},
         {"first": first[1:]},
-        *([{"first": [[start, "0", s] for start, _, s in first]}] if is_continuous else [{"B": "3"}]),
+        *([{"first": [[start, "0", s] for start, _, s in first]}] if is_continuous else [{"B": "4"}]),
+        *([{"B": "40"}, {"B": "42"}, {"B": "1/2"}, {"nodes": [*nodes[:1], "1/82", *nodes[1:]]}] if is_clipped else []),
         {"nodes": nodes[::2]},
         {"nodes": nodes[1:]},
-        {"nodes": [x for x in nodes if x != "1/2"]},
+        *([{"nodes": [x for x in nodes if x != "1/2"]}] if "1/2" in nodes else []),
         {"stages": []},
     ]
     for change in changes:

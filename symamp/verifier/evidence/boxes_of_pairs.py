@@ -86,14 +86,14 @@ class _Stage:
         for places in (self.others, *self.places):
             good = len(places) > 1 and places[0] == 0 and places[-1] == 1
             check.require(good, f"{what}: places do not go from 0 to 1", "invalid")
-        seen = {fmpq(1, 2), *(self.others if self.noise.is_translated else ())}
+        seen = {*(() if self.noise.steps else (fmpq(1, 2),)), *(self.others if self.noise.is_translated else ())}
         good = seen <= set(self.nodes) and self.nodes[0] + self.nodes[-1] == 1
         check.require(good, f"{what}: a place of other users, or the middle, is no node, or nodes end", "invalid")
         good = self.cap > 0 and all(0 <= k < INFINITY and 0 < s < INFINITY for side in self.sides for _, k, s in side)
         check.require(good, f"{what}: numbers of a cell out of range", "invalid")
         self.noise.check(self.nodes, what)
-        step = fmpq(1, self.noise.steps) if self.noise.steps else None
-        good = step is None or all(b - a == step for places in self.places for a, b in pairwise(places))
+        gaps = (b - a for places in self.places for a, b in pairwise(places))
+        good = self.noise.skips or all(gap == self.noise.step for gap in gaps)
         check.require(good, f"{what}: places leave inputs out", "invalid")
         self.known = {y: j for j, y in enumerate(self.nodes)}
         self.cells = [self.noise.length(a, b) for a, b in pairwise(self.nodes)]
@@ -189,7 +189,7 @@ class _Stage:
         (start, end), (_, kappa, s) = self.places[k][i : i + 2], map(arb, self.sides[k][i])
         noise, h, m = self.noise, arb(end - start), self.hidden
         small = least([self.whole(x) for x in (start, end)])
-        if noise.steps:  # nobody is between
+        if end - start == noise.step:  # nobody is between
             return ((1 - small).max(arb(0)) if k else arb(0)), arb(0)
         eta, height = 1 - (1 - noise.curve * h**2 / 8) * small, h * noise.fall / 4
         ends = list(zip(self.row(start), self.row(end), strict=True))
@@ -205,7 +205,7 @@ class _Stage:
             return kappa, arb(0)  # nothing is left
         parts: dict[int, list[arb]] = {}
         tail = noise.tail * (m[0] * ratio[0] ** 2 + m[-1] * ratio[-1] ** 2)
-        kinked = h * height**2 / 3 / least([lowest[j] for j in touched]) if touched else arb(0)
+        kinked = (h + noise.step) * height**2 / 3 / least([lowest[j] for j in touched]) if touched else arb(0)
         for j, wide in enumerate(self.cells):
             most = ratio[j].max(ratio[j + 1])
             part = parts.setdefault(int(log(float(most)) / _APART) if noise.is_signed else 0, [kinked, tail, *_ZEROS])
