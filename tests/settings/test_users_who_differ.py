@@ -73,11 +73,8 @@ def test_sums_over_groups_by_exhaustion(seed, counts):
 class OfBudget:
     """The law of the generic bound for the budget 1."""
 
-    def floats(self, level):
+    def floats(self, level, bits=None):
         return nearest_doubles(lambda: self.balls(level))
-
-    def matched(self, level, g, bits):
-        return g
 
     def balls(self, level):
         return budget_gparv(lambda: arb(1).exp(), level)
