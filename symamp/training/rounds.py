@@ -509,17 +509,22 @@ def _shared(eps: float, fine: bool) -> float:
 
 
 class _Tried(NamedTuple):
-    """A line that was looked for, None where it takes too many frequencies: for K up to t e^reach."""
+    """A line that was looked for, None where it takes too many frequencies: for K up to t e^reach.
+
+    A straight line is as close for smaller K; one that is bent, or ``rougher`` than asked, is for about that K only.
+    """
 
     reach: float
     log_accuracy: float
     line: Line | BentLine | None
+    rougher: float
 
     def serves(self, reach: float, log_accuracy: float) -> bool:
         """Return whether no other line is needed, or none is found."""
         if self.line is None:
             return self.reach == reach and self.log_accuracy >= log_accuracy
-        return self.reach >= reach and self.log_accuracy <= log_accuracy
+        serves_below = isinstance(self.line, Line) and self.rougher == 0.0
+        return (self.reach >= reach if serves_below else self.reach == reach) and self.log_accuracy <= log_accuracy
 
 
 @lru_cache(maxsize=64)
@@ -543,7 +548,7 @@ def _line_for(step: Step, t: int, swapped: bool, reach: float, log_accuracy: flo
             found = line_of(step.summand, t, t * exp(reach) * (1.0 + 1e-9), log_accuracy + rougher)
         if found is not None:
             break
-    known.append(_Tried(reach, log_accuracy, found))
+    known.append(_Tried(reach, log_accuracy, found, rougher))
     return found
 
 

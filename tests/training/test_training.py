@@ -19,7 +19,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.kernels.antithetic import damping, transforms
 from symamp.sums.kernels.one_sided import BentLine, BentPlan, Line, Lognormal, Plan
-from symamp.training.rounds import Allocation, Maximum
+from symamp.training.rounds import Allocation, Maximum, _lines
 from symamp.training.steps import _table_law
 from symamp.verifier import verify
 from tests.oracle import training as oracle
@@ -192,6 +192,18 @@ def test_two_steps_against_a_quadrature_of_the_second_message():
     assert value == pytest.approx(0.17302086679812, rel=1e-10)
     assert low.below == pytest.approx(value, rel=1e-10)
     assert high.above - low.below < 1e-12
+
+
+@pytest.mark.parametrize(("sigma", "steps"), [("1", 2), ("7/10", 20), ("3", 5)])
+def test_how_close_a_small_sum_is_does_not_depend_on_a_large_one_asked_before(sigma, steps):
+    epoch = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, 0, 0), "remove")
+    alone, after = [], []
+    for widths, first in ((alone, ()), (after, (4.2,))):
+        _lines.cache_clear()
+        for eps in (*first, 0.4, 1.1, 2.3):
+            low, high = epoch.found(Level.of_float(eps), -40.0).ends
+            widths.append(float(high.upper() - low.lower()))
+    assert all(width <= max(2.0 * other, 1e-14) for width, other in zip(after[1:], alone, strict=True))
 
 
 @pytest.mark.parametrize("swapped", some([True, False], 1))
