@@ -36,8 +36,13 @@ _POOR = 0.1
 
 @dataclass(frozen=True)
 class FewMessagesPairBound(PairOfInputs):
-    """The bound of one pair of inputs, or of a group of pairs; ``otherwise`` where the theorem does not apply."""
+    """The bound of one pair of inputs, or of a group of pairs.
 
+    ``kinds`` lists the numbers of the triples of each kind of other users. Where the theorem does not apply it is the
+    bound ``otherwise``.
+    """
+
+    kinds: tuple[tuple[int, ...], ...]
     otherwise: PairBound
 
     method: ClassVar[str] = "few_messages"
@@ -52,7 +57,7 @@ class FewMessagesPairBound(PairOfInputs):
     @cached_property
     def searches(self) -> FewMessages:
         """What was found at the levels asked before."""
-        return FewMessages(self.laws, [(i,) for i in range(len(self.laws))], self.mixed)
+        return FewMessages(self.laws, self.kinds, self.mixed)
 
     def _has_few(self, level: Level, n: int) -> bool:
         return any(_positive(t, level, n) <= _FEW for t in self.triples)
@@ -82,12 +87,13 @@ def _parts(subject: Subject) -> Iterator[PairBound]:
     if groups is None:
         for triples in pairs_of_inputs(listed(subject)):
             different = tuple({t.signature: t for t in reversed(triples)}.values())[::-1]
-            yield FewMessagesPairBound(different, AllDataSetsPairBound(triples))
+            alone = tuple((i,) for i in range(len(different)))
+            yield FewMessagesPairBound(different, alone, AllDataSetsPairBound(triples))
         return
     for group in groups:
         found = PairGroupBound.of(group)
         if isinstance(found, PairGroupBound):
-            found = FewMessagesPairBound(found.triples, found, mixed=found.mixed)
+            found = FewMessagesPairBound(found.triples, group.kinds, found, mixed=found.mixed)
         yield found
 
 

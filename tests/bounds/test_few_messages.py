@@ -298,3 +298,10 @@ def test_with_many_positive_messages_the_bound_over_all_data_sets_stands_in():
     table = sa.FiniteMechanism([["25/26", "1/52", "1/52"], ["1/52", "25/26", "1/52"], ["1/52", "1/52", "25/26"]])
     found, other = (sa.delta(table, n=10**5, eps=0, method=name).upper for name in ("few_messages", "all_data_sets"))
     assert found == pytest.approx(other, rel=1e-2)
+
+
+@pytest.mark.slow
+def test_segments_of_mixtures_are_one_kind_of_users():
+    # A share goes through both laws of a kind at once: with each end a kind of its own the envelope stands in.
+    bracket = sa.epsilon(sa.Harmony(d=4, eps0=4), n=1000, delta="1e-8", method="few_messages")
+    assert 2.6179 <= bracket.upper <= 2.74
