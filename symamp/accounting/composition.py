@@ -53,11 +53,70 @@ _LARGEST_EPS = 700.0
 
 
 class Exported(PublicNames):
-    """A base class for rounds of any kind, or training: upper bounds on their curve in other forms."""
+    """A base class for rounds of any kind, or training: what an attacker gains, and bounds on their curve for others.
 
-    def _exported(self, delta: Real) -> tuple[str, CurvePoints]:
-        """Return what they are, in words, and bounds above both orders, down to about delta."""
+    Of training each order of the two worlds has rounds of its own, of other rounds both share them.
+    """
+
+    @property
+    def _words(self) -> str:
+        """What they are."""
         raise NotImplementedError
+
+    @property
+    def _orders(self) -> list[RoundPairs]:
+        """The rounds that dominate in each order."""
+        raise NotImplementedError
+
+    def _tradeoffs(self, gap: float | None, effort: str) -> list[TradeOff]:
+        """Return the trade-off function of each order."""
+        raise NotImplementedError
+
+    def _points(self, delta: Real) -> CurvePoints:
+        """Return bounds above both orders, down to about delta."""
+        raise NotImplementedError
+
+    @undisturbed()
+    def risk(
+        self,
+        *,
+        prior: Real = "1/2",
+        rates: Iterable[object] = RATES,
+        gap: float | None = None,
+        effort: str = "default",
+    ) -> Risk:
+        """Return what an attacker gains from all outputs: certified ranges, of both orders of neighbours the larger.
+
+        ``prior`` is the probability, before, of the input (in training: the world) that is accused, ``rates`` are false
+        positive rates; ``gap`` and ``effort`` are those of ``tradeoff``.
+
+        Guarantee
+        ---------
+        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
+        Proof: docs/proofs/risk.md, with docs/proofs/random_allocation.md for training.
+
+        >>> import symamp as sa
+        >>> risk = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30).risk(rates=["0.01"])
+        >>> 0.059 < risk.advantage.lower < risk.advantage.upper < 0.061
+        True
+        """
+        found = self._tradeoffs(gap, effort)
+        return Risk.largest([risk_of(self._words, f.above, f.below, prior, rates) for f in found])
+
+    def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
+        """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting, pessimistic, for both orders.
+
+        ``interval`` is the step of its lattice (None: a twentieth of the least deviation of a round's loss), ``delta``
+        how small a probability matters. The values on the lattice are upper bounds, so that eps is as a rule some
+        hundredths of a per cent above the ``upper`` of ``epsilon``; what dp_accounting rounds is not controlled. Needs
+        the package dp-accounting.
+
+        >>> import symamp as sa
+        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
+        >>> 0.76 < month.to_dp_accounting().get_epsilon_for_delta(1e-8) < 0.78
+        True
+        """
+        return loss_distribution(self._orders, interval, delta)
 
     @undisturbed()
     def to_callable(self, *, delta: Real = EXPORT_DELTA) -> Callable[[float], float]:
@@ -78,7 +137,7 @@ class Exported(PublicNames):
         >>> 0.99e-8 < month.to_callable(delta="1e-9")(0.7671) < 1.1e-8
         True
         """
-        return profile_callable(curve_above(self._exported(delta)[1]))
+        return profile_callable(curve_above(self._points(delta)))
 
     def to_opendp(self, *, delta: Real = EXPORT_DELTA) -> Any:
         """Return all rounds as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
@@ -96,8 +155,7 @@ class Exported(PublicNames):
         >>> abs(again.rounds(100).epsilon("1e-8").upper / 0.030937 - 1) < 1e-3
         True
         """
-        text, curve = self._exported(delta)
-        return to_document(text, [p for p in curve.points if p.level >= 1])
+        return to_document(self._words, [p for p in self._points(delta).points if p.level >= 1])
 
 
 class Accounted(Exported):
@@ -138,57 +196,24 @@ class Accounted(Exported):
         """
         return trade_off(self._all, tuple(level) if isinstance(level, list | tuple) else (level,), gap, effort)
 
-    @undisturbed()
-    def risk(
-        self,
-        *,
-        prior: Real = "1/2",
-        rates: Iterable[object] = RATES,
-        gap: float | None = None,
-        effort: str = "default",
-    ) -> Risk:
-        """Return what an attacker gains from the outputs of all rounds: certified ranges from the trade-off function.
-
-        ``prior`` is the probability of the accused input before, ``rates`` are false positive rates; ``gap`` and
-        ``effort`` are those of ``tradeoff``.
-
-        Guarantee
-        ---------
-        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
-        Proof: docs/proofs/risk.md.
-
-        >>> import symamp as sa
-        >>> risk = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30).risk(rates=["0.01"])
-        >>> 0.059 < risk.advantage.lower < risk.advantage.upper < 0.061
-        True
-        """
-        _of_both_orders(self._all)
-        found = self.tradeoff(gap=gap, effort=effort)
-        return risk_of(str(self._all), found.above, found.below, prior, rates)
-
-    def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
-        """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, equal for both orders.
-
-        ``interval`` is the step of its lattice (None: a twentieth of the least deviation of a round's loss), ``delta``
-        how small a probability matters. The values on the lattice are upper bounds, so that eps is as a rule some
-        hundredths of a per cent above the ``upper`` of ``epsilon``; what dp_accounting rounds is not controlled. Needs
-        the package dp-accounting.
-
-        >>> import symamp as sa
-        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
-        >>> 0.76 < month.to_dp_accounting().get_epsilon_for_delta(1e-8) < 0.78
-        True
-        """
-        return loss_distribution([_of_both_orders(self._all)], interval, delta)
-
     def to_dp_event(self) -> Any:
         """Return all rounds as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
         return event_classes()[0](_of_both_orders(self._all))
 
-    def _exported(self, delta: Real) -> tuple[str, CurvePoints]:
-        rounds = _of_both_orders(self._all)
-        text = rounds.rounds[0][0].text if rounds.count == 1 else str(rounds)
-        return text, points_above(rounds, delta)
+    @property
+    def _words(self) -> str:
+        return self._all.rounds[0][0].text if self._all.count == 1 else str(self._all)
+
+    @property
+    def _orders(self) -> list[RoundPairs]:
+        return [_of_both_orders(self._all)]
+
+    def _tradeoffs(self, gap: float | None, effort: str) -> list[TradeOff]:
+        _of_both_orders(self._all)
+        return [self.tradeoff(gap=gap, effort=effort)]
+
+    def _points(self, delta: Real) -> CurvePoints:
+        return points_above(_of_both_orders(self._all), delta)
 
 
 def points_above(rounds: RoundPairs, delta: Real) -> CurvePoints:

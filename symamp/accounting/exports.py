@@ -129,13 +129,13 @@ _INSTALL = "symamp[export]"
 
 
 @undisturbed()
-def loss_distribution(orders: Sequence[RoundPairs], interval: float | None, delta: object, epochs: int = 1) -> Any:
+def loss_distribution(orders: Sequence[RoundPairs], interval: float | None, delta: object) -> Any:
     """Return the loss distribution of all rounds, each kind composed by dp_accounting as often as it is run.
 
     ``orders`` are the rounds in both orders of the two worlds, each composed by itself, or once where these are equal.
     ``interval`` is the step of its lattice, a twentieth of the least deviation if None. The masses dominate the round
     up to the rounding of dp_accounting's own arithmetic in doubles, which is not controlled: certified brackets are
-    those of ``epsilon``. ``delta`` says how far the tails matter, ``epochs`` how often all of it is composed.
+    those of ``epsilon``. ``delta`` says how far the tails matter.
 
     Raises MissingPackageError without the package.
     """
@@ -146,7 +146,7 @@ def loss_distribution(orders: Sequence[RoundPairs], interval: float | None, delt
         one, count = pld.PrivacyLossDistribution(*(lattice_masses(pair, step) for pair, _ in pairs)), pairs[0][1]
         many = one if count == 1 else one.self_compose(count)
         result = many if result is None else result.compose(many)
-    return result if epochs == 1 else result.self_compose(epochs)
+    return result
 
 
 def _step(interval: object, rounds: RoundPairs) -> float:

@@ -116,7 +116,7 @@ class HasCurve(PublicNames):
         ---------
         What is asked about is (``upper``, delta)-private, and for every eps < ``lower`` there are data sets, and
         queries, for which it is not (eps, delta)-private. Proof: docs/proofs/composition.md,
-        docs/proofs/coordinates.md, docs/proofs/several_reports.md.
+        docs/proofs/coordinates.md, docs/proofs/several_reports.md, docs/proofs/random_allocation.md.
         """
         return self._asked("epsilon", delta, gap, effort)
 
@@ -131,7 +131,7 @@ class HasCurve(PublicNames):
         ---------
         What is asked about is (eps, ``upper``)-private, and for some data sets, and queries, it is not
         (eps, < ``lower``)-private. Proof: docs/proofs/composition.md, docs/proofs/coordinates.md,
-        docs/proofs/several_reports.md.
+        docs/proofs/several_reports.md, docs/proofs/random_allocation.md.
         """
         return self._asked("delta", eps, gap, effort)
 

@@ -33,6 +33,7 @@ from symamp.formulas.parameter import Parameter
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
 from symamp.numbers.reading import Count, Real, exact_number, users
 from symamp.numbers.surroundings import at_precision
+from symamp.public_names import PublicNames
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
@@ -57,7 +58,7 @@ _ONCE = "give one sa.participation(...) with all of it"
 
 
 @dataclass(frozen=True)
-class HeterogeneousUsers:
+class HeterogeneousUsers(PublicNames):
     """Groups of users, each with a mechanism of its own, and what the shuffler permutes.
 
     With ``shuffled="messages"`` every user randomizes with the mechanism of her group and the messages are shuffled.
@@ -72,6 +73,11 @@ class HeterogeneousUsers:
     >>> crowd.n
     1000
     """
+
+    _internal_names = (
+        "compared_ratio compares_all copies left_out local_ratio mechanism mechanisms numbers participation "
+        "randomizers seen taking_part takes_part theorem"
+    )
 
     groups: tuple[tuple[int, Any], ...]  # (users, Subject)
     shuffled: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Integral
@@ -13,9 +13,8 @@ from flint import arb, fmpq
 
 from symamp.accounting.composition import Composition, Exported, points_above
 from symamp.accounting.curves import CurvePoint, CurvePoints
-from symamp.accounting.exports import loss_distribution
 from symamp.accounting.losses import WIDEST_SUM, gaussian_log_delta
-from symamp.accounting.pairs import LARGEST_ROUNDS, composition_gap, round_count
+from symamp.accounting.pairs import LARGEST_ROUNDS, RoundPairs, composition_gap, round_count
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round
 from symamp.accounting.rounds_proof import RoundsProof
@@ -23,13 +22,13 @@ from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
-from symamp.numbers.reading import Count, Real, exact_number, listed
+from symamp.numbers.reading import Count, Real, exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.backwards import Goal, Proof, Range, guessed, proofs
 from symamp.questions.bracket import Interval
-from symamp.questions.curve import Curve
-from symamp.questions.risk import RATES, Risk, risk_of, value_at
+from symamp.questions.curve import HasCurve
+from symamp.questions.risk import value_at
 from symamp.settings.rounds import Rounds
 from symamp.sums.kernels.one_sided import Lognormal, log_moment, log_negative_moment
 from symamp.training.certificate import Sampled, TrainingProof
@@ -98,12 +97,13 @@ def _times(rounds: CountedRounds, epochs: int) -> Composition:
 
 
 @dataclass(frozen=True)
-class Training(Exported):
+class Training(HasCurve, Exported):
     """Training for some epochs, in which each example is in steps that are drawn at random.
 
     ``epsilon`` and ``delta`` are the larger of both directions, each composed by itself; ``Answer.directions`` has
     both, ``Answer.direction`` the name of the larger: "remove" compares the world with the example to the one without,
-    "add" the other way round. Queries may depend on all that was published before.
+    "add" the other way round. Queries may depend on all that was published before, and gradients have any dimension.
+    ``gap`` is the relative width that the accounting of many epochs adds, 3e-4 by default.
 
     >>> import symamp as sa
     >>> noise = sa.training.GaussianStep(sigma=1)
@@ -121,7 +121,10 @@ class Training(Exported):
     neighbours: str
     sampled: Sampled | None = None
 
-    def _ask(self, question: Callable[[Composition], Answer], effort: str) -> Answer:
+    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+        def question(rounds: Composition) -> Answer:
+            return rounds._asked(quantity, given, gap, effort)
+
         asked = {d.name: d.ask(question, self.epochs, quick=effort == "quick") for d in self.parts}
         found = Answer.larger({name: answer for name, (answer, *_) in asked.items()}, self._about)
         proved = tuple(proof for _, proof, _ in asked.values())
@@ -136,36 +139,6 @@ class Training(Exported):
     @property
     def _about(self) -> Rounds:
         return Rounds(((self.text, self.epochs),), _COVERED, str(self))
-
-    @undisturbed()
-    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of the least eps for ``delta``, the larger of both directions.
-
-        ``gap`` is the requested relative width for many epochs (None: 3e-4). Raises ArgumentError for arguments
-        out of range.
-
-        Guarantee
-        ---------
-        Training is (``upper``, delta)-private for adaptive queries with gradients of any dimension, and for every
-        eps < ``lower`` there are queries and neighbouring data for which it is not (eps, delta)-private.
-        Proof: docs/proofs/random_allocation.md, with docs/proofs/composition.md for many epochs.
-        """
-        return self._ask(lambda c: c.epsilon(delta, gap=gap, effort=effort), effort)
-
-    @undisturbed()
-    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
-        """Return a certified bracket of delta at ``eps``, the larger of both directions.
-
-        Guarantee
-        ---------
-        Training is (eps, ``upper``)-private for adaptive queries; for some queries and neighbouring data it is not
-        (eps, < ``lower``)-private. Proof: docs/proofs/random_allocation.md, with docs/proofs/composition.md.
-        """
-        return self._ask(lambda c: c.delta(eps, gap=gap, effort=effort), effort)
-
-    def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
-        """Return certified brackets of delta at every eps of a grid."""
-        return Curve(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in listed(eps, "eps")))
 
     def rounds(self, count: Count) -> Training:
         """Return the training run so many times over, with fresh randomness.
@@ -215,40 +188,23 @@ class Training(Exported):
         below = max((f.below for f in others), key=lambda curve: value_at(curve, fmpq(1)), default=above.below)
         return replace(above, below=below)
 
-    @undisturbed()
-    def risk(
-        self,
-        *,
-        prior: Real = "1/2",
-        rates: Iterable[object] = RATES,
-        gap: float | None = None,
-        effort: str = "default",
-    ) -> Risk:
-        """Return what an attacker gains from all outputs of training: certified ranges, of both directions the larger.
+    def _tradeoffs(self, gap: float | None, effort: str) -> list[TradeOff]:
+        return [self.tradeoff(name, gap=gap, effort=effort) for name in self.directions]
 
-        ``prior`` is the probability, before, of the world that is accused, ``rates`` are false positive rates; ``gap``
-        and ``effort`` are those of ``tradeoff``.
+    @property
+    def _words(self) -> str:
+        return str(self)
 
-        Guarantee
-        ---------
-        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
-        Proof: docs/proofs/risk.md, with docs/proofs/random_allocation.md.
+    @property
+    def _orders(self) -> list[RoundPairs]:
+        return [_times(d.above, self.epochs).known for d in self.parts]
 
-        >>> import symamp as sa
-        >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
-        >>> training = sa.training.random_allocation(noise=step, steps=10, neighbours="add_remove")
-        >>> 0.09 < training.risk(gap=1e-2).advantage.upper < 0.1
-        True
-        """
-        found = [self.tradeoff(name, gap=gap, effort=effort) for name in self.directions]
-        return Risk.largest([risk_of(str(self), f.above, f.below, prior, rates) for f in found])
-
-    def _exported(self, delta: Real) -> tuple[str, CurvePoints]:
-        known = [points_above(_times(d.above, self.epochs).known, delta).known() for d in self.parts]
+    def _points(self, delta: Real) -> CurvePoints:
+        known = [points_above(rounds, delta).known() for rounds in self._orders]
         curves: list[list[Vertex]] = [[(e, high) for e, _, high in points if e == 0 or e >= 1] for points in known]
         levels = sorted({e for curve in curves for e, _ in curve if e >= 1})
         both = (CurvePoint(e, fmpq(0), max(value_at(curve, e) for curve in curves)) for e in levels)
-        return str(self), CurvePoints.symmetric(tuple(both))
+        return CurvePoints.symmetric(tuple(both))
 
     @undisturbed()
     def renyi(self, direction: str, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
@@ -288,21 +244,6 @@ class Training(Exported):
                 ends.append((max(0.0, float_below(value)), float_above(value)))
         text = f"{self}, {direction}"
         return RenyiCurve(tuple(map(fmpq_of, exact)), tuple(x for x, _ in ends), tuple(y for _, y in ends), text)
-
-    def to_dp_accounting(self, *, interval: float | None = None, delta: Real = "1e-12") -> Any:
-        """Return the ``PrivacyLossDistribution`` of dp_accounting, pessimistic, with both directions.
-
-        ``interval`` is the step of its lattice, ``delta`` how small a probability matters. With replacement both
-        directions are equal. For shuffled batches it is the Gaussian mechanism's. Needs the package dp-accounting.
-
-        >>> import symamp as sa
-        >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
-        >>> training = sa.training.random_allocation(noise=step, steps=10, neighbours="add_remove")
-        >>> bool(0.0547 < training.to_dp_accounting().get_delta_for_epsilon(0.1) < 0.0549)
-        True
-        """
-        known = [_times(d.above, 1).known for d in self.parts]
-        return loss_distribution([known[0], known[-1]], interval, delta, self.epochs)
 
     @property
     def directions(self) -> tuple[str, ...]:

@@ -34,6 +34,10 @@ SHOWN = {
         randomize support_probabilities values variance variation_ratio"""),
     "decomposition": (FAMILY.blanket(), "components gamma gparv lambdify pair parameters singular swapped to_latex"),
     "envelope": (FAMILY.envelope(), "components lambdify pair parameters plot to_latex triples two_level"),
+    "users who differ": (
+        sa.heterogeneous([(5, FAMILY), (5, sa.RandomizedResponse(k=10, eps0=2))], shuffled="messages"),
+        "at degradation groups honest n parameters shuffled who",
+    ),
     "profile": (sa.profile(FAMILY, n=1000), OF_PROFILES),
     "rounds": (
         sa.profile(FAMILY, n=1000).rounds(2),
@@ -42,7 +46,7 @@ SHOWN = {
     ),
     "training": (
         sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10, neighbours="add_remove"),
-        """composition curve delta directions epochs epsilon neighbours renyi risk rounds text to_callable to_dict
+        """composition curve delta directions epochs epsilon neighbours plot renyi risk rounds text to_callable to_dict
         to_dp_accounting to_opendp tradeoff""",
     ),
     "answer": (sa.epsilon(FAMILY, n=1000, delta="1e-6"), OF_ANSWERS),
