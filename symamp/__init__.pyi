@@ -17,7 +17,7 @@ from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.several_reports import SeveralReports, several_reports
 from symamp.accounting.sweep import Sweep, curve, sweep
 from symamp.accounting.tradeoff import TradeOff
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
 from symamp.families import (
     PCKVGRR,

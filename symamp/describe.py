@@ -13,9 +13,9 @@ from symamp.bounds.hypotheses import (
     PROBABILITIES,
     SHUFFLED,
     Hypothesis,
+    ProofStatus,
     every,
 )
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Setting, Subject
 from symamp.data_sets.proposer import DataSpace, Proposals, Proposer

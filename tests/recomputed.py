@@ -6,8 +6,7 @@ from itertools import pairwise
 from flint import arb
 
 from symamp.laws.law import ball_gparv, total
-from symamp.sums.all_data_sets.bound import bad_parts
-from symamp.sums.all_data_sets.integral import TermBalls
+from symamp.sums.all_data_sets.bound import TermBalls, bad_parts
 from symamp.sums.divergence import positive_part
 
 _UNSEEN = 1e-15

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import symamp as sa
-from symamp.literature.registry import CLOSED_FORMS
+from symamp.literature.compare import CLOSED_FORMS
 
 HERE = Path(__file__).parent
 FILE = HERE / "literature.csv"

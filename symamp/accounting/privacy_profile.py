@@ -26,7 +26,7 @@ from symamp.questions.profile import OneRound
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
 from symamp.settings.question import Question
-from symamp.settings.sample import Sample
+from symamp.settings.rounds import Sample
 from symamp.settings.users_who_differ import HeterogeneousUsers
 
 _GAP = 1e-6

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from symamp.bounds.bound import Bound, MaxOverPairs
-from symamp.bounds.hypotheses import PROBABILITIES, SHUFFLED
+from symamp.bounds.hypotheses import PROBABILITIES, SHUFFLED, ProofStatus
 from symamp.bounds.pairs_of_a_table import Pair
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows

@@ -10,8 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from flint import arb, fmpq
 
-from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, Statement
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, ProofStatus, Statement
 from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.laws.law import Level

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.bounds.bound import Bound
-from symamp.bounds.hypotheses import ANY_TWO, BUDGET, FINITE_BUDGET, PROBABILITIES, SHUFFLED
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ANY_TWO, BUDGET, FINITE_BUDGET, PROBABILITIES, SHUFFLED, ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio

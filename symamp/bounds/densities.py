@@ -12,12 +12,11 @@ import numpy as np
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
+from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.envelope import EnvelopePairBound
-from symamp.bounds.hypotheses import FINITE_BUDGET, LISTED_DENSITIES, SHUFFLED, Hypothesis, every
+from symamp.bounds.hypotheses import FINITE_BUDGET, LISTED_DENSITIES, SHUFFLED, Hypothesis, ProofStatus, every
 from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition

@@ -10,11 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, PairGroupBound
+from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound, PairGroupBound
 from symamp.bounds.bound import Bound, PairBound
-from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
+from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED, ProofStatus
 from symamp.bounds.pair_of_inputs import PairOfInputs, is_large_table, listed, pairs_of_inputs
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.randomizer import groups_of

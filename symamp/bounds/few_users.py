@@ -12,12 +12,11 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefaults
-from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import SHUFFLED, TABLE, ProofStatus, table_of
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem
-from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
-from symamp.exact.weights import BITS
+from symamp.exact.histograms import BITS
+from symamp.exact.worst_dataset import Counts, EveryDataSet, Pair, work
 from symamp.laws.law import Level
 from symamp.numbers.limits import EVERY_LAW, NO_LIMITS, QUESTION, WORST_OF_ALL, Limits
 from symamp.numbers.reading import exact_number

@@ -1,9 +1,10 @@
-"""The hypotheses of the theorems about a setting: each defined once, with the sentence that proof pages show."""
+"""What theorems suppose of a setting, each hypothesis once with its sentence, and the status of their proofs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 
 import sympy as sp
 
@@ -13,6 +14,34 @@ from symamp.decompositions.randomizer import groups_of
 from symamp.errors import Problem, SupportMismatchError
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
+
+
+class ProofStatus(Enum):
+    """The proof status of a bound in the literature, as checked by this project.
+
+    >>> import symamp as sa
+    >>> mechanism = sa.RandomizedResponse(k=10, eps0=1)
+    >>> sa.epsilon(mechanism, n=1000, delta="1e-6", method="variation_ratio_2023").proof_status
+    <ProofStatus.REFUTED: 'refuted'>
+    >>> sa.ProofStatus.REFUTED.is_guarantee, sa.ProofStatus.PROVED.is_guarantee
+    (False, True)
+    """
+
+    PROVED = "proved"
+    PROVED_FOR_CLASS = "proved for a class"
+    APPROXIMATE = "approximate"
+    WITHDRAWN = "proof withdrawn"
+    UNPROVED = "not proved"
+    REFUTED = "refuted"
+    LOWER = "lower bound"
+
+    @property
+    def is_guarantee(self) -> bool:
+        """Whether a value above it is private (upper bounds) or below it is not (lower bounds)."""
+        return self in (ProofStatus.PROVED, ProofStatus.PROVED_FOR_CLASS, ProofStatus.LOWER)
+
+
+# ------------------------------------------------------------------------------------------------ What theorems suppose
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,11 @@ import sympy as sp
 from flint import arb
 from numpy.typing import NDArray
 
-from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
+from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
-from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
+from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, ProofStatus, every
 from symamp.bounds.noise_table import Grid, Noise, NoiseTable, grid_of, shape_of
 from symamp.bounds.pairs_of_a_table import log_divergences
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import LawTriple

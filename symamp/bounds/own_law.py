@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from symamp.bounds.bound import Bound
-from symamp.bounds.hypotheses import SHUFFLED, TRIPLE
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import SHUFFLED, TRIPLE, ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio

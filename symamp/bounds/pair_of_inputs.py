@@ -12,8 +12,8 @@ from typing import ClassVar
 import sympy as sp
 
 from symamp.bounds.bound import COARSE, PairBoundDefaults
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.pairs_of_a_table import ESTIMATED, is_small
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes

@@ -11,7 +11,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.bounds.bound import DataSets, PairBound, PairBoundDefaults
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.decompositions.blanket import Weights, triple
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.randomizer import LocalRandomizer

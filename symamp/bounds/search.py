@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from symamp.bounds.bound import AttainedBound, Bound, MaxOverPairs, PairBound, Progress
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.registry import by_default, named
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level

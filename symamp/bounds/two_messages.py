@@ -11,9 +11,8 @@ import sympy as sp
 from flint import arb
 
 from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefaults
-from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
+from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, ProofStatus, every
 from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import describes_all_inputs, envelope_classes

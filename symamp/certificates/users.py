@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from symamp.bounds.blanket import SOURCE
 from symamp.bounds.bound import Evidence
 from symamp.bounds.densities import AboveDensities
-from symamp.bounds.hypotheses import EVERYONE
+from symamp.bounds.hypotheses import EVERYONE, ProofStatus
 from symamp.bounds.interval import NoiseInterval
 from symamp.bounds.pair_of_inputs import PairOfInputs
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction, is_triple
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject

@@ -1,23 +1,29 @@
-"""Data sets of a mechanism with listed messages, and both orders of a given triple."""
+"""Data sets of a mechanism with listed messages, or of a triple; those in which all other users hold one input."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import sympy as sp
 
 from symamp.bounds.bound import DataSetBound
 from symamp.bounds.few_users import CountedUsers, are_few
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.own_law import own_parts
-from symamp.bounds.reduction import Reduction, dataset_reduction
+from symamp.bounds.pairs_of_a_table import ESTIMATED, is_small, most_revealing, worst_triples
+from symamp.bounds.reduction import DATA_SETS, Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.bounds.two_messages import FixedCounts
-from symamp.data_sets.proposer import DataSpace, Pair, in_turn
+from symamp.data_sets.proposer import DataSpace, Pair, Proposals, Proposer, in_turn
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.pairs import pair_classes
+from symamp.decompositions.randomizer import groups_of
+from symamp.laws.law import Level
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
+
+# ---------------------------------------------------------------------- The data sets of one mechanism, and of a triple
 
 
 class MechanismSpace(DataSpace):
@@ -73,3 +79,42 @@ class TripleSpace(DataSpace):
 
     def drawn(self, pair: Pair, weights: Weights) -> DataSetBound:
         return self._orders[pair[0]]
+
+
+# -------------------------- All other users hold one input x*: every triple (x0, x1, x*) if they are few, else the best
+
+
+def _propose_constant(space: DataSpace, level: Level | None, n: int) -> Proposals:
+    return (space.constant(pair, other) for pair, other in _chosen(space, level, n))
+
+
+def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pair, str]]:
+    table = space.table
+    if table is None or (level is not None and is_small(table)):
+        yield from ((pair, other) for pair in space.pairs for other in space.others(pair))
+        return
+    x = table.inputs
+    if level is None:  # no eps is large enough for messages that x1 never sends: others at x1 hide nothing there
+        yield from (((x[i], x[j]), x[j]) for i, j in most_revealing(table))
+        return
+    yield from (((x[i], x[j]), x[other]) for i, j, other in worst_triples(table, level, n, ESTIMATED))
+
+
+CONSTANT_BACKGROUND = Proposer("constant_background", _propose_constant)
+
+
+# ------------------------------------------- All other users hold an input that the family declares as a representative
+
+
+def _propose_declared(space: DataSpace, level: Level | None, n: int) -> Proposals:
+    assert isinstance(space, MechanismSpace)
+    for group in groups_of(space.mechanism) or ():
+        for x, law in group.held:
+            yield Reduction("data set", ProofStatus.LOWER, DATA_SETS, law, ((x, sp.Integer(1)),), space.member)
+
+
+def _are_declared(space: DataSpace) -> bool:
+    return isinstance(space, MechanismSpace) and any(group.held for group in groups_of(space.mechanism) or ())
+
+
+DECLARED_INPUTS = Proposer("declared_inputs", _propose_declared, _are_declared)

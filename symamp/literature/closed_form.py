@@ -10,8 +10,7 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.hypotheses import BUDGET, Hypothesis, Statement, every
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import BUDGET, Hypothesis, ProofStatus, Statement, every
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
@@ -124,7 +123,7 @@ class ClosedForm(Statement):
     answered by a search for the least value at which the formula, in balls, gives what is asked.
 
     >>> import symamp as sa
-    >>> from symamp.literature.registry import CLOSED_FORMS
+    >>> from symamp.literature.compare import CLOSED_FORMS
     >>> CLOSED_FORMS["fmt_2022"].epsilon_at(sa.PureLDP(eps0=1), 10**4, fmpq(1, 10**6)).value
     0.21402565...
     """

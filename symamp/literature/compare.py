@@ -1,27 +1,30 @@
-"""The table of all published bounds at one question, beside the certified bracket."""
+"""All published bounds at one question, beside the certified bracket."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from importlib import import_module
 from itertools import product
 from math import prod
+from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import Any
 
 from symamp.accounting.coordinates import MESSAGES, CoordinateSums
 from symamp.accounting.privacy_profile import profile as profile_of
 from symamp.accounting.sweep import listed_values
 from symamp.bounds.bound import Bound, largest_upper
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, Problem, SymampError, checked_call, one_of
 from symamp.formulas.order import maximum
 from symamp.laws.law import Level
+from symamp.literature import forms
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
-from symamp.literature.registry import CLOSED_FORMS
 from symamp.numbers.reading import Compared, Count, Real, asked, exact_number, listed
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
@@ -34,6 +37,20 @@ from symamp.settings.question import Question
 from symamp.settings.users_who_differ import EVERYBODY, HeterogeneousUsers
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
+
+
+def _found() -> Mapping[str, ClosedForm]:
+    modules = (m.name for m in iter_modules(forms.__path__))
+    values = [v for name in modules for v in vars(import_module(f"{forms.__name__}.{name}")).values()]
+    listed = [f for v in values for f in (v if isinstance(v, tuple) else (v,)) if isinstance(f, ClosedForm)]
+    return MappingProxyType(
+        {f.name: f for f in sorted(listed, key=lambda f: (not f.proof_status.is_guarantee, f.name))}
+    )
+
+
+CLOSED_FORMS = _found()
+"""All closed forms by name, what is no guarantee last."""
+
 
 # What is tuned: rules of thumb that trade the time of a row against its accuracy.
 _SETTINGS, _LOOSER, _MOST_ERROR = Settings(gap=1e-4), Settings(gap=1e-2), 1e-3

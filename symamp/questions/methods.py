@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from symamp.bounds.bound import Bound
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.errors import checked_call
 from symamp.questions.bracket import ShownAsTable

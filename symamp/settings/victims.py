@@ -11,7 +11,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.decomposition import LawTriple

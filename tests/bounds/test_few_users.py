@@ -12,7 +12,7 @@ from falsehoods import checked
 
 import symamp as sa
 from symamp.errors import ArgumentError, SupportMismatchError
-from symamp.exact.every_data_set import EveryDataSet
+from symamp.exact.worst_dataset import EveryDataSet
 from symamp.verifier import verify
 from tests.oracle.histograms import worst_true_divergence
 

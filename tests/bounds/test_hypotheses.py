@@ -18,9 +18,9 @@ from symamp.bounds.hypotheses import Hypothesis, Theorem
 from symamp.bounds.own_law import own_law
 from symamp.bounds.registry import BOUNDS, named
 from symamp.errors import SupportMismatchError
-from symamp.literature.registry import CLOSED_FORMS
+from symamp.literature.compare import CLOSED_FORMS
 from symamp.randomizers.catalogue import catalogue
-from symamp.settings.sample import Sample
+from symamp.settings.rounds import Sample
 from tests.sampled import some
 
 PROOFS = Path(__file__).resolve().parents[2] / "docs" / "proofs"

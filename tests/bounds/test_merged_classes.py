@@ -12,9 +12,9 @@ from test_all_data_sets import TABLES, laws_of, level_of, rows_maximum, upper_of
 import symamp as sa
 from symamp.bounds.registry import BOUNDS
 from symamp.laws.law import BallGparv
-from symamp.sums.all_data_sets import merged_classes as module
+from symamp.sums.all_data_sets import laws as module
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets
-from symamp.sums.all_data_sets.merged_classes import merged_classes
+from symamp.sums.all_data_sets.laws import merged_classes
 from symamp.sums.all_data_sets.search import Searches
 from symamp.sums.divergence import Settings
 

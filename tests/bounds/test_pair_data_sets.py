@@ -12,8 +12,7 @@ import pytest
 from flint import arb
 
 import symamp as sa
-from symamp.bounds.all_data_sets.pair import PairGroupBound
-from symamp.bounds.all_data_sets.tables import common, table_pairs
+from symamp.bounds.all_data_sets.bound import PairGroupBound, common, table_pairs
 from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Atom, Law, Level

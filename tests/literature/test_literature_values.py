@@ -23,11 +23,11 @@ from scipy.special import gammaln
 import symamp as sa
 from symamp.errors import ArgumentError
 from symamp.literature.closed_form import Setting
+from symamp.literature.compare import CLOSED_FORMS
 from symamp.literature.forms.blanket_tails import Moments, bennett, hoeffding, moments_of
 from symamp.literature.forms.normal import gaussian_delta
 from symamp.literature.forms.renyi_divergences import shuffled_order
 from symamp.literature.forms.variation_ratio_forms import _Pair
-from symamp.literature.registry import CLOSED_FORMS
 from tests.sampled import some
 
 

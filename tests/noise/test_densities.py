@@ -14,9 +14,8 @@ from symamp.bounds.bound import ROUGH
 from symamp.bounds.reduction import dataset_reduction
 from symamp.data_sets.densities import SmoothDataSet
 from symamp.laws.law import Level
-from symamp.randomizers.noise.densities import Densities, dominating_table
+from symamp.randomizers.noise.densities import Boxes, Densities, dominating_table, fallback_atoms
 from symamp.randomizers.noise.density import largest_value
-from symamp.randomizers.noise.fallback_law import Boxes, fallback_atoms
 from symamp.sums.divergence import enclose_divergence
 from symamp.verifier import verify
 from tests.between import enclosed

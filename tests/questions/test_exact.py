@@ -25,7 +25,7 @@ from oracle.histograms import (
 
 import symamp as sa
 from symamp.errors import ArgumentError, SymampError, UnknownInputError
-from symamp.exact.weights import finite_table, merged_columns
+from symamp.exact.histograms import finite_table, merged_columns
 from symamp.exact.worst_dataset import Exchanges
 
 FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"

@@ -10,7 +10,7 @@ from flint import arb, fmpq
 
 from symamp.errors import ArgumentError
 from symamp.laws.law import BallGparv
-from symamp.laws.stop_loss import DominatingLaw, StopLoss, dominating_law, excess, maximum, thinned
+from symamp.sums.envelope import DominatingLaw, StopLoss, dominating_law, excess, maximum, thinned
 from tests.sampled import some
 
 Exact = tuple[dict[Fraction, Fraction], Fraction]

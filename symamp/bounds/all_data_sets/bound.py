@@ -2,23 +2,209 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from math import inf, nan
+from typing import ClassVar
 
-from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound, PairGroupBound
-from symamp.bounds.all_data_sets.tables import table_pairs
+import numpy as np
+import sympy as sp
+from flint import arb
+
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
-from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
-from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
-from symamp.bounds.pairs_of_a_table import positive_messages
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.envelope import EnvelopePairBound
+from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED, ProofStatus
+from symamp.bounds.pair_of_inputs import PairOfInputs, is_large_table, listed, pairs_of_inputs, triples_of_rows
+from symamp.bounds.pairs_of_a_table import Pair, badly_hidden, common_bounds, positive_messages
+from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
-from symamp.decompositions.numeric_table import NumericTable
+from symamp.bounds.table_bound import MaxOverRows
+from symamp.decompositions.numeric_table import Floats, NumericTable
+from symamp.decompositions.pair_groups import PairGroup
 from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
-from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
-from symamp.sums.all_data_sets.search import Others
-from symamp.sums.divergence import Settings
+from symamp.numbers.dyadic import float_below
+from symamp.numbers.limits import TRIPLES, Limits
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
+from symamp.sums.all_data_sets.laws import MANY_CLASSES, raised_to_majorant
+from symamp.sums.all_data_sets.search import SHARP, SHARPER, Others, Searches
+from symamp.sums.divergence import ROUGH, Enclosure, Settings
+
+# ---------------------------------------------------------- The bound of one pair of inputs, or of the vertices of many
+
+
+SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
+OTHERS = "Theorem M (docs/proofs/other_inputs.md)"
+
+
+def is_rough(settings: Settings) -> bool:
+    """Return whether parameters of another pair are good enough."""
+    return settings.gap >= ROUGH.gap
+
+
+@dataclass(frozen=True)
+class AllDataSetsPairBound(PairOfInputs):
+    """The bound of one pair of inputs over all data sets of the other users.
+
+    ``others`` is what was found for the pairs that share this list: where a gap of a thousandth of delta is enough,
+    their parameters may be taken over.
+    """
+
+    others: Others | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    method: ClassVar[str] = "all_data_sets"
+    source: ClassVar[str] = SOURCE
+    estimate_error: ClassVar[float] = 2e-3
+
+    @cached_property
+    def searches(self) -> Searches:
+        """What was found at the levels asked before."""
+        return Searches(self.laws, self.mixed, self.others)
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        found = self.searches
+        if settings.limits.is_spent() and not (found.knows(level, n) or found.are_for(n)):
+            return inf
+        return estimate_log_all_data_sets(found, level, n, settings, rough=is_rough(settings))
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
+        Proof: docs/proofs/all_data_sets.md.
+        """
+        return enclose_all_data_sets(self.searches, level, n, settings, rough=is_rough(settings))
+
+
+@dataclass(frozen=True)
+class PairGroupBound(AllDataSetsPairBound):
+    """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples.
+
+    ``above`` is a triple that bounds the same pairs, if there is one: where it is enough no more is asked.
+    """
+
+    above: Reduction | None = None
+
+    @staticmethod
+    def of(group: PairGroup, others: Others | None = None) -> PairBound:
+        """Return the bound of a group, one of those that share the list ``others``."""
+        above = None
+        if group.above is not None:
+            above = Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, group.above)
+            if not group.laws:
+                return above
+        one, laws = sp.Integer(1), ((f"law {i}", law) for i, law in enumerate(group.laws))
+        triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
+        return PairGroupBound(tuple(triples), above, others=others, mixed=not group.listed)
+
+    @cached_property
+    def envelope(self) -> EnvelopePairBound:
+        """The envelope of the laws, which is above their mixtures, too."""
+        return EnvelopePairBound(self.triples, mixed=self.mixed)
+
+    @property
+    def looser_proxy(self) -> PairBound:
+        """What is evaluated sooner: the triple above the pairs of the group, or the envelope."""
+        return self.above or self.envelope
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        own = super().log_estimate(level, n, settings)
+        return own if self._is_sharp(level, n, settings) else min(own, self.envelope.log_estimate(level, n, settings))
+
+    def _is_sharp(self, level: Level, n: int, settings: Settings) -> bool:
+        """Return whether the bound is known to be so near to a data set that the envelope is hardly below it."""
+        found = self.searches.known(level, n)
+        return found is not None and found.excess <= (SHARP if is_rough(settings) else SHARPER)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure of the divergence of all pairs of the group and all data sets of the others.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
+        the group is what it says. Proof: docs/proofs/other_inputs.md.
+        """
+        rough = settings.rough
+        own = super().log_estimate(level, n, rough)
+        if not self._is_sharp(level, n, settings) and self.envelope.log_estimate(level, n, rough) < own:
+            return self.envelope.enclose(level, n, settings)
+        return super().enclose(level, n, settings)
+
+
+# ----------------------------------------------------------------------------------------- All pairs of rows of a table
+
+
+_ALIKE = 1e-3
+"""Levels within this relative distance share one ranking of the pairs."""
+
+
+def common(
+    part: AllDataSetsPairBound,
+    table: NumericTable,
+    level: Level,
+    n: int,
+    pairs: Sequence[Pair],
+    log_unit: float,
+    limits: Limits,
+) -> Floats:
+    """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
+    found = part.searches.found(level, n, limits, rough=True)
+    with at_precision(128):
+        parameters = None if found is None else raised_to_majorant(found.parameters)
+    if parameters is None:
+        return np.full(len(pairs), nan)
+    groups = pairs_with_equal_laws(table, pairs)
+    some, place = [group[0] for group in groups], {pair: k for k, group in enumerate(groups) for pair in group}
+    limits.charge(TRIPLES.of(len(some) * table.floats.size * (3 + len(parameters.terms))))
+    rows = table.inputs.index(part.pair[0]), table.inputs.index(part.pair[1])
+    return common_bounds(table, level, n, some, (rows, parameters), log_unit)[[place[pair] for pair in pairs]]
+
+
+def table_pairs(subject: Subject) -> MaxOverRows:
+    """Return the bound over all pairs of rows of a table; what blankets or moments prove to be smaller is left out.
+
+    Guarantee
+    ---------
+    The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets.
+    Proof: docs/proofs/all_pairs.md, docs/proofs/all_data_sets.md.
+    """
+    mechanism = subject.mechanism
+    assert mechanism is not None
+    assert mechanism.numeric is not None
+    table, others = mechanism.numeric, Others()
+
+    @cache
+    def part(rows: Pair) -> AllDataSetsPairBound:
+        return AllDataSetsPairBound(triples_of_rows(mechanism, rows), others=others)
+
+    def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits) -> list[Pair]:
+        if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
+            return pairs
+        with at_precision(128):
+            log_bound = float_below(bound.log())
+        bounds = common(worst, table, level, n, pairs, log_bound, limits)
+        return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
+
+    last: list[tuple[int, float, Floats]] = []
+
+    def ranking(table: NumericTable, level: Level, n: int) -> Floats:
+        here = level.rough_minus_one()
+        if not last or last[0][0] != n or not abs(here - last[0][1]) <= _ALIKE * here:
+            last[:] = [(n, here, badly_hidden(table, level, n))]
+        return last[0][2]
+
+    return MaxOverRows(table, part, groups=pairs_with_equal_laws, closer=closer, ranking=ranking)
+
+
+# ------------------------------------------------------------------------------- The bound, and where it takes too long
+
 
 _MOST_INPUTS, _MOST_LISTED = 64, 33
 """The most inputs of a table for which a usual question takes seconds; the second if they are listed for this bound."""

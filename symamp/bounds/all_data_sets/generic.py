@@ -11,10 +11,9 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
+from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
-from symamp.bounds.hypotheses import BUDGET
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import BUDGET, ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition

@@ -8,8 +8,7 @@ from functools import reduce
 
 from flint import arb
 
-from symamp.bounds.hypotheses import BUDGET, FINITE_BUDGET, PROBABILITIES, SHUFFLED, Hypothesis
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import BUDGET, FINITE_BUDGET, PROBABILITIES, SHUFFLED, Hypothesis, ProofStatus
 from symamp.laws.law import Law, total
 from symamp.literature.closed_form import FEW_PAIRS, ClosedForm, Setting, few_laws
 

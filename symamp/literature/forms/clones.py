@@ -7,8 +7,7 @@ from collections.abc import Callable
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, ProofStatus, every
 from symamp.bounds.subject import Subject
 from symamp.literature.closed_form import ClosedForm, Condition, Provenance, Setting, log_one_plus, root
 from symamp.randomizers.families.randomized_response import RandomizedResponse

@@ -6,8 +6,7 @@ from functools import reduce
 
 from flint import arb
 
-from symamp.bounds.hypotheses import BUDGET
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import BUDGET, ProofStatus
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Law, total
 from symamp.literature.closed_form import FEW_PAIRS, ClosedForm, Provenance, Setting, root

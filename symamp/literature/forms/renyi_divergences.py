@@ -8,7 +8,7 @@ from math import comb
 
 from flint import arb
 
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.literature.closed_form import ClosedForm, Provenance, Setting, log_one_plus
 
 _ORDERS = (*range(2, 33), *range(36, 65, 4), *range(72, 129, 8), *range(144, 257, 16))

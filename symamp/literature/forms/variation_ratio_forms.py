@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero

@@ -11,9 +11,8 @@ from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ArgumentError, UndecidedOrderError, checked_call
 from symamp.laws.density import SmoothLaw
 from symamp.numbers.reading import exact_number
-from symamp.randomizers.noise.densities import Densities, check_inputs
+from symamp.randomizers.noise.densities import Atom3, Boxes, Densities, boxes, check_inputs, fallback_atoms
 from symamp.randomizers.noise.density import NoiseDensity, interval_of
-from symamp.randomizers.noise.fallback_law import Atom3, Boxes, boxes, fallback_atoms
 from symamp.randomizers.noise.worst_ends import ends_are_worst
 
 # ------- A density on an interval of inputs: the ends are proved to be the worst pair, or else one law bounds all pairs
