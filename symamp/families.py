@@ -25,8 +25,7 @@ from symamp.randomizers.families.staircase import Staircase
 from symamp.randomizers.families.subsets import SubsetExponential, SubsetSelection
 from symamp.randomizers.families.unary_encoding import DBitFlip, OptimisedUnaryEncoding, Rappor, UnaryEncoding
 from symamp.randomizers.families.windows import OneBitMean, PiecewiseMechanism, SquareWave
-from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
-from symamp.randomizers.noise.distributions import Cauchy, ClippedLaplace, Gaussian, Laplace, Logistic
+from symamp.randomizers.noise.distributions import Cauchy, ClippedLaplace, DiscreteGaussian, Gaussian, Laplace, Logistic
 from symamp.randomizers.noise.nearby import PlanarLaplace
 from symamp.randomizers.pure_ldp import PureLDP
 

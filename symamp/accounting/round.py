@@ -22,7 +22,7 @@ from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.densities import SmoothPairBound
 from symamp.bounds.interval import NoiseInterval
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.search import CandidateBounds, OnlyBound
+from symamp.bounds.registry import CandidateBounds, OnlyBound
 from symamp.data_sets.search import DataSetSearch, Repeated
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Component, Decomposition

@@ -16,8 +16,7 @@ from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.envelope import EnvelopePairBound
 from symamp.bounds.hypotheses import FINITE_BUDGET, LISTED_DENSITIES, SHUFFLED, Hypothesis, ProofStatus, every
-from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import PairOfInputs, Reduction, pairs_of_inputs
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import log_above

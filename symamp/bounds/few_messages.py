@@ -13,8 +13,7 @@ import numpy as np
 from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound, PairGroupBound
 from symamp.bounds.bound import Bound, PairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED, ProofStatus
-from symamp.bounds.pair_of_inputs import PairOfInputs, is_large_table, listed, pairs_of_inputs
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import PairOfInputs, Reduction, is_large_table, listed, pairs_of_inputs
 from symamp.bounds.subject import Subject
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level, quick_gparv

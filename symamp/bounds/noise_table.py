@@ -28,8 +28,7 @@ from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
-from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
-from symamp.randomizers.noise.distributions import Cauchy, Laplace
+from symamp.randomizers.noise.distributions import Cauchy, DiscreteGaussian, Laplace
 from symamp.sums.kernels.tilted import exp_minus_linear
 
 _GRID = 2.0**20

@@ -1,25 +1,31 @@
-"""A reduction: a triple (A0, A1, A2) with a name, a proof status and a source; the triple of data sets among them."""
+"""Parts of bounds: a triple (A0, A1, A2) with a name, a proof status and a source; a pair and its laws."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from heapq import nlargest
 from math import inf
-from typing import TypeGuard
+from typing import ClassVar, TypeGuard
 
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.bound import DataSets, PairBound, PairBoundDefaults
+from symamp.bounds.bound import COARSE, DataSets, PairBound, PairBoundDefaults
 from symamp.bounds.hypotheses import ProofStatus
+from symamp.bounds.pairs_of_a_table import ESTIMATED, is_small
+from symamp.bounds.subject import Subject
 from symamp.decompositions.blanket import Weights, triple
 from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.envelope import envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.limits import Limits, kept
+from symamp.randomizers.mechanism import Mechanism
 from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
-from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest_epsilon, limit_divergence
+from symamp.sums.inversion import approximate_log_law, estimate_epsilon, falling_root, largest_epsilon, limit_divergence
 
 DATA_SETS = "Su, Cheng, Wang 2025, Theorem 14"
 
@@ -129,3 +135,114 @@ def _enclosed(
     below, above = (enclose_divergence(law, level, n, settings) for law in around)
     bits = max(below.precision, above.precision)
     return Enclosure(below.lower, above.upper, f"{above.evaluator}, merged atoms", bits, above.plan)
+
+
+# ---------------------- A pair of inputs with the laws under every other input: what the bounds beyond the blanket need
+
+
+_FAR, _CLOSE = 1e6, 1e-3
+"""-log of what counts as no divergence; the relative distance of the two places that give a first slope."""
+
+
+def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
+    """Yield, for each class of ordered pairs, the triples (R(x0), R(x1), R(x)) over all classes of other inputs x."""
+    mechanism = subject.mechanism
+    assert mechanism is not None
+    one = sp.Integer(1)
+    for found in envelope_classes(mechanism):
+        yield tuple(dataset_reduction(mechanism, found.pair, ((x, one),)) for x in found.others)
+
+
+def triples_of_rows(mechanism: Mechanism, rows: tuple[int, int]) -> tuple[Reduction, ...]:
+    """Return the same for a pair of rows of a table, over all rows."""
+    inputs, one = mechanism.inputs, sp.Integer(1)
+    pair = inputs[rows[0]], inputs[rows[1]]
+    return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
+
+
+def listed(subject: Subject) -> Subject:
+    """Return the subject with all inputs listed, where these are few and it does not show them itself."""
+    return subject if subject.mechanism is None else subject.mechanism.listed
+
+
+def is_large_table(subject: Subject) -> bool:
+    """Return whether the subject is a table so large that one evaluation for each pair of inputs takes long."""
+    mechanism = subject.mechanism
+    table = None if mechanism is None else mechanism.numeric
+    return table is not None and not is_small(table)
+
+
+@dataclass(frozen=True)
+class PairOfInputs(PairBoundDefaults):
+    """A part of a bound that knows a pair of inputs by its laws under every other input, and nothing else.
+
+    ``triples`` lists one data set (x0, x, ..., x) for each class of inputs x that another user may hold.
+    ``estimate_error`` is the relative distance of its estimates from its certified values. ``mixed`` says that the laws
+    of other inputs may be below any mixtures of those of the triples, for one pair or for several.
+    """
+
+    triples: tuple[Reduction, ...]
+    mixed: bool = field(default=False, kw_only=True)
+
+    method: ClassVar[str]
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
+    source: ClassVar[str]
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+        return self.triples[0].pair
+
+    @property
+    def signature(self) -> Hashable:
+        """The set of laws, and which bound it is."""
+        return self.method, frozenset(t.signature for t in self.triples)
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The laws that cross to the evaluation, each complete."""
+        return tuple(t.law for t in self.triples)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: laws are functions, and are made again where they are needed, as are searches."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
+        triples = self.triples
+        if start is not None and 0.0 < start < inf:
+            triples = (self.worst_triple(Level.of_float(start), n, settings),)
+        place = replace(settings.rough, gap=COARSE)
+        lowest, worst = max(((t.root(n, log_delta, place, start), t) for t in triples), key=lambda found: found[0])
+        if lowest in (0.0, inf):  # no data set says where to look
+            return start if start is not None and lowest == 0.0 else lowest
+
+        def miss(eps: float) -> float:
+            return max(self.log_estimate(Level.of_float(eps), n, settings.usual), -_FAR) - log_delta
+
+        first = lowest * (1.0 + _CLOSE)
+        below, above = (worst.log_estimate(Level.of_float(x), n, settings.rough) for x in (lowest, first))
+        slope = max((below - above) / (first - lowest), 1e-3)
+        top = max(largest_epsilon(law) for law in self.laws)
+        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.estimate_error))
+
+    def worst_triple(self, level: Level, n: int, settings: Settings) -> Reduction:
+        """Return the triple with the largest estimated divergence."""
+        triples: Iterable[Reduction] = self.triples
+        if len(self.triples) > ESTIMATED:  # saddle points rank the triples for a better estimate
+            scores = [approximate_log_law(quick_gparv(law, level), n) for law in self.laws]
+            triples = (self.triples[i] for i in nlargest(ESTIMATED, range(len(scores)), key=scores.__getitem__))
+        return max(triples, key=lambda t: t.log_estimate(level, n, settings.rough))
+
+    @property
+    def fixed_background(self) -> tuple[Reduction, ...]:
+        """The triples."""
+        return self.triples
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        raise NotImplementedError
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the bound."""
+        raise NotImplementedError

@@ -1,25 +1,26 @@
-"""All bounds by name, found in the files of this folder and its subfolders."""
+"""All bounds by name, found in the files of this folder and its subfolders; and which is least at a question."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-from pkgutil import walk_packages
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from operator import itemgetter
 from types import MappingProxyType
+from typing import TypeAlias
 
 from symamp import bounds
-from symamp.bounds.bound import Bound
+from symamp.bounds.bound import AttainedBound, Bound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.subject import Setting, Subject
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, one_of
-
-_ABOVE = (__name__, f"{bounds.__name__}.search")
-"""The files of this folder that read the bounds from here."""
+from symamp.laws.law import Level
+from symamp.numbers.optional import defined_in
+from symamp.sums.divergence import Settings
+from symamp.sums.inversion import LARGEST_EPS
 
 
 def _found() -> Mapping[str, Bound]:
-    modules = (m.name for m in walk_packages(bounds.__path__, f"{bounds.__name__}.") if m.name not in _ABOVE)
-    values = [v for name in modules for v in vars(import_module(name)).values()]
-    found = {v.name: v for v in values if isinstance(v, Bound)}
+    found = {a.name: a for a in defined_in(bounds, Bound, __name__)}
     last = max((a.rank for a in found.values() if a.rank is not None), default=0) + 1
 
     def place(a: Bound) -> tuple[int, bool, str]:
@@ -58,3 +59,137 @@ def by_default(subject: Subject) -> tuple[Bound, ...]:
         reasons = "; ".join(f"{a.name}: {a.unsupported_reason(subject)}" for a in ranked)
         raise SupportMismatchError("mechanism", Problem(f"no bound applies to {subject!r}"), reasons)
     return found
+
+
+# --------------------------------------------------- The search in floats: which upper bound is the least at a question
+
+
+LOOSE = 1e-3
+"""Relative distance of the bounds from which on costlier bounds are tried."""
+
+_STEEP = 10.0
+"""About so much log delta changes for a relative change of epsilon."""
+
+Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
+"""An estimate of a bound at a question, the bound, and its part with the largest value."""
+
+
+class CandidateBounds:
+    """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, fast ones first."""
+
+    def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
+        self._analyses = by_default(subject) if method is None else (named(method, subject),)
+        self._subject, self._progress = subject, progress
+        self._made: dict[str, MaxOverPairs] = {}
+        self._floors: dict[str, tuple[PairBound, ...]] = {}
+
+    def _bound(self, found: Bound) -> MaxOverPairs:
+        if found.name not in self._made:
+            bound = found.bound(self._subject)
+            self._made[found.name] = bound if self._progress is None else bound.watched(self._progress)
+        return self._made[found.name]
+
+    @property
+    def first(self) -> MaxOverPairs:
+        """The fastest bound."""
+        return self._bound(self._analyses[0])
+
+    @property
+    def everyone(self) -> MaxOverPairs:
+        """The fastest bound for a round in which everyone takes part."""
+        return self._analyses[0].everyone(self._subject)
+
+    def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float, settings: Settings) -> bool:
+        """Return whether the bound takes too long for one of many, or its parts show that it is not below this."""
+        if len(self._analyses) > 1 and found.too_costly(self._subject, level, n, settings.limits.patience):
+            return True
+        if found.floor is None:
+            return False
+        if found.name not in self._floors:
+            self._floors[found.name] = tuple(found.floor(self._subject))
+        return any(part.log_estimate(level, n, settings.rough) >= log_delta for part in self._floors[found.name])
+
+    def _tried(
+        self,
+        n: int,
+        settings: Settings,
+        exact: bool,
+        above: Callable[[float], float],
+        at: Callable[[float], tuple[Level, float]],
+        estimate: Callable[[MaxOverPairs, float], tuple[float, PairBound]],
+        steep: float = 1.0,
+    ) -> list[Tried]:
+        """Return the bounds that were tried, the least first, until the least is as low as ``above(LOOSE)``.
+
+        ``at`` gives the level, and the log delta there, that a bound has to be below to be less than the least so far;
+        ``steep`` is about how much a value changes for a relative change of epsilon.
+        """
+        tried: list[Tried] = []
+        for found in self._analyses:
+            least = min((value for value, *_ in tried), default=inf)
+            if tried and settings.limits.is_spent():
+                break
+            if tried and (
+                least <= above(steep * found.only_above) or self._is_hopeless(found, n, *at(least), settings)
+            ):
+                continue
+            bound = self._bound(found)
+            if exact and tried and bound.parts[0].estimate_error > 0.0:
+                continue
+            value, part = estimate(bound, least)
+            tried.append((value, bound, part))
+            if isinstance(part, AttainedBound) or min(value, least) <= above(LOOSE):
+                break
+        return sorted(tried, key=itemgetter(0))
+
+    def roots(
+        self,
+        n: int,
+        log_delta: float,
+        settings: Settings,
+        low: float,
+        exact: bool = False,
+        lower: PairBound | None = None,
+    ) -> list[Tried]:
+        """Return the bounds that were tried with their estimated eps, the least first, down to about ``low``.
+
+        ``exact`` leaves out analyses that no gap makes sharper. ``lower`` is the data set that has ``low``.
+        """
+        is_known = 0.0 < low < inf
+
+        def root(bound: MaxOverPairs, least: float) -> tuple[float, PairBound]:
+            first = lower if is_known and bound.searched_table is not None else None
+            return bound.root(n, log_delta, settings, low if is_known else least, first)
+
+        def at(least: float) -> tuple[Level, float]:
+            return Level.of_float(min(least, LARGEST_EPS)), log_delta
+
+        return self._tried(n, settings, exact, lambda share: low * (1.0 + share), at, root)
+
+    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
+        """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise."""
+
+        def value(bound: MaxOverPairs, least: float) -> tuple[float, PairBound]:
+            part = bound.ranked(level, n, settings)[0]
+            return part.log_estimate(level, n, settings.usual), part
+
+        return self._tried(n, settings, exact, lambda share: low + share, lambda least: (level, least), value, _STEEP)
+
+    def least_value(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> Tried:
+        """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
+        return self.values(level, n, settings, low, exact)[0]
+
+
+class OnlyBound(CandidateBounds):
+    """One bound, where there is no other: one without a name."""
+
+    def __init__(self, bound: MaxOverPairs) -> None:
+        only = Bound("", ProofStatus.PROVED, "", "", "", (), lambda _: bound)
+        self._analyses, self._made, self._progress = (only,), {only.name: bound}, None
+        self._floors = {}
+
+
+def attained_first(tried: Sequence[Tried], slack: float) -> Tried:
+    """Return the least bound, or one as low within the slack that is known to be attained: its data set is worst."""
+    least = tried[0]
+    return next((t for t in tried if isinstance(t[2], AttainedBound) and t[0] <= least[0] + slack), least)

@@ -12,8 +12,7 @@ from flint import arb
 
 from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefaults
 from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, ProofStatus, every
-from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs
-from symamp.bounds.reduction import Reduction, dataset_reduction
+from symamp.bounds.reduction import PairOfInputs, Reduction, dataset_reduction, listed, pairs_of_inputs
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import describes_all_inputs, envelope_classes
 from symamp.decompositions.pairs import pair_classes

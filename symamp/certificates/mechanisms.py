@@ -26,8 +26,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.noise.additive_noise import Z
-from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
-from symamp.randomizers.noise.distributions import Cauchy
+from symamp.randomizers.noise.distributions import Cauchy, DiscreteGaussian
 from symamp.verifier import check as checks
 from symamp.verifier import mechanisms as read
 

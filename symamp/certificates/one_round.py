@@ -20,8 +20,7 @@ from symamp.bounds.few_users import HISTOGRAMS
 from symamp.bounds.interval import BoxesEvidence, NoiseInterval
 from symamp.bounds.pairs_of_a_table import IN_COMMON, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
-from symamp.bounds.registry import BOUNDS
-from symamp.bounds.search import CandidateBounds
+from symamp.bounds.registry import BOUNDS, CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.bounds.two_messages import FixedCounts

@@ -10,8 +10,7 @@ from symamp.bounds.bound import Evidence
 from symamp.bounds.densities import AboveDensities
 from symamp.bounds.hypotheses import EVERYONE, ProofStatus
 from symamp.bounds.interval import NoiseInterval
-from symamp.bounds.pair_of_inputs import PairOfInputs
-from symamp.bounds.reduction import Reduction, dataset_reduction, is_triple
+from symamp.bounds.reduction import PairOfInputs, Reduction, dataset_reduction, is_triple
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.certificates import evidence as write

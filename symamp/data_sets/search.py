@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import cast
 
 from flint import arb, fmpq
@@ -20,20 +18,13 @@ from symamp.data_sets.participation import SeenSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums, spaces_of_victims
 from symamp.laws.law import Level
+from symamp.numbers.optional import defined_in
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.participation import Repeatable
 from symamp.settings.victims import Victims
 from symamp.sums.divergence import Settings
 
-
-def _found() -> tuple[Proposer, ...]:
-    names = [m.name for m in iter_modules(data_sets.__path__) if m.name != "search"]
-    values = [v for name in names for v in vars(import_module(f"{data_sets.__name__}.{name}")).values()]
-    found = {p.name: p for p in values if isinstance(p, Proposer)}
-    return tuple(sorted(found.values(), key=lambda p: p.name))
-
-
-PROPOSERS = _found()
+PROPOSERS = tuple(sorted({*defined_in(data_sets, Proposer, __name__)}, key=lambda p: p.name))
 """All ways to propose data sets: whatever the files of this folder define."""
 
 

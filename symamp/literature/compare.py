@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from importlib import import_module
 from itertools import product
 from math import prod
-from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +23,7 @@ from symamp.laws.law import Level
 from symamp.literature import forms
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
+from symamp.numbers.optional import defined_in
 from symamp.numbers.reading import Compared, Count, Real, asked, exact_number, listed
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
@@ -40,12 +39,8 @@ from symamp.sums.inversion import LARGEST_EPS
 
 
 def _found() -> Mapping[str, ClosedForm]:
-    modules = (m.name for m in iter_modules(forms.__path__))
-    values = [v for name in modules for v in vars(import_module(f"{forms.__name__}.{name}")).values()]
-    listed = [f for v in values for f in (v if isinstance(v, tuple) else (v,)) if isinstance(f, ClosedForm)]
-    return MappingProxyType(
-        {f.name: f for f in sorted(listed, key=lambda f: (not f.proof_status.is_guarantee, f.name))}
-    )
+    found = sorted(defined_in(forms, ClosedForm), key=lambda f: (not f.proof_status.is_guarantee, f.name))
+    return MappingProxyType({f.name: f for f in found})
 
 
 CLOSED_FORMS = _found()

@@ -1,12 +1,26 @@
-"""Packages that are optional or slow to import: loaded when they are first called."""
+"""Modules that are loaded by name: what a folder defines; packages that are optional or slow to import."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import Any, TypeVar
 
 from symamp.errors import MissingPackageError, Problem
+
+# --------------------------------------------- What the files of a folder define: to add one to a list is to add a file
+
+_Defined = TypeVar("_Defined")
+
+
+def defined_in(folder: ModuleType, kind: type[_Defined], without: str = "") -> list[_Defined]:
+    """Return what the modules of a folder and its subfolders, but one, define of a kind, by itself or in tuples."""
+    names = (m.name for m in walk_packages(folder.__path__, f"{folder.__name__}.") if m.name != without)
+    values = (v for name in names for v in vars(import_module(name)).values())
+    return [x for v in values for x in (v if isinstance(v, tuple) else (v,)) if isinstance(x, kind)]
+
 
 # ------------------------------------------------------------------------ Packages that are needed for some things only
 

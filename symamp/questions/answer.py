@@ -13,7 +13,7 @@ from flint import fmpq
 
 from symamp.bounds.bound import AttainedBound, DataSetBound, DataSets, Evidence, gap_of_largest
 from symamp.bounds.hypotheses import ProofStatus
-from symamp.bounds.pair_of_inputs import is_large_table
+from symamp.bounds.reduction import is_large_table
 from symamp.bounds.registry import BOUNDS
 from symamp.certificates.one_round import Claim, certificate
 from symamp.decompositions.envelope import envelope, envelope_classes

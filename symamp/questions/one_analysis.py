@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb
 
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.search import CandidateBounds
+from symamp.bounds.registry import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import level_of, number

@@ -13,8 +13,8 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.bounds.bound import Evidence, PairBound, Progress, largest_upper
-from symamp.bounds.registry import BOUNDS
-from symamp.bounds.search import (
+from symamp.bounds.registry import (
+    BOUNDS,
     LOOSE,
     CandidateBounds,
     OnlyBound,

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from inspect import Parameter, Signature
-from pkgutil import iter_modules
 from textwrap import wrap
 from types import MappingProxyType
 from typing import Any
 
 from symamp.errors import ArgumentError, Problem, checked_call
+from symamp.numbers.optional import defined_in
 from symamp.settings import words
 from symamp.settings.participation import Participation, Word
 
-
-def _found() -> Mapping[str, Word]:
-    names = (f"{words.__name__}.{m.name}" for m in iter_modules(words.__path__))
-    found = [v for name in names for v in vars(import_module(name)).values() if isinstance(v, Word)]
-    return MappingProxyType({word.name: word for word in found})
-
-
-WORDS = _found()
+WORDS = MappingProxyType({word.name: word for word in defined_in(words, Word)})
 """All words by name."""
 
 

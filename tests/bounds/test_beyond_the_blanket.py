@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 import symamp as sa
-from symamp.bounds.registry import BOUNDS
-from symamp.bounds.search import LOOSE
+from symamp.bounds.registry import BOUNDS, LOOSE
 from symamp.decompositions.pairs import distinct_pairs, pairs_with_equal_laws
 from symamp.laws.law import Level
 from symamp.randomizers.catalogue import catalogue

@@ -13,7 +13,7 @@ from flint import fmpq
 
 import symamp as sa
 from symamp.accounting.round import ShuffledRound, level_at
-from symamp.bounds.search import CandidateBounds
+from symamp.bounds.registry import CandidateBounds
 from symamp.certificates import one_round
 from symamp.certificates.text import At
 from symamp.certificates.users import Users

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.randomizers.noise.worst_ends import ends_are_worst, strips
+from symamp.randomizers.noise.density_mechanism import ends_are_worst, strips
 
 X, Y = sp.symbols("x y", real=True)
 Q, UNIT = sp.Rational, (sp.S.Zero, sp.S.One)

@@ -10,7 +10,7 @@ from command import run
 from oracle.world import ABSENT, AnyTwo, Group, OthersLost, Poisson, Removed, Replaced, Truth, World
 
 import symamp as sa
-from symamp.bounds.search import CandidateBounds
+from symamp.bounds.registry import CandidateBounds
 from symamp.decompositions.to_law import level_of
 from symamp.errors import SymampError
 from symamp.numbers.reading import budget

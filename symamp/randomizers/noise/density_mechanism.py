@@ -2,18 +2,426 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, cmp_to_key
+from itertools import combinations, pairwise
+from math import inf, nextafter, prod
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import sympy as sp
+from flint import arb
 
+from symamp.decompositions.to_law import number
 from symamp.decompositions.worst_pair import WorstPair
-from symamp.errors import ArgumentError, UndecidedOrderError, checked_call
+from symamp.errors import ArgumentError, Problem, SymampError, UndecidedOrderError, checked_call
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import is_zero, sign
 from symamp.laws.density import SmoothLaw
 from symamp.numbers.reading import exact_number
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import Holomorphic
+from symamp.randomizers.noise.additive_noise import Y
 from symamp.randomizers.noise.densities import Atom3, Boxes, Densities, boxes, check_inputs, fallback_atoms
-from symamp.randomizers.noise.density import NoiseDensity, interval_of
-from symamp.randomizers.noise.worst_ends import ends_are_worst
+from symamp.randomizers.noise.density import NoiseDensity, changes, formula_range, interval_of, resolved, values_between
+
+_BITS = 128  # of all balls here
+_MOST_BOXES = 3_000  # in which a sign is looked for
+_LARGEST_DEGREE = 12  # of a polynomial whose sign is looked for
+_MOST_HALVINGS = 12  # of the interval of messages
+_DERIVATIVES = 4  # that are tried one after the other
+_CELLS = 256  # of messages on which masses are enclosed
+_LEVELS = 64  # at which losses are compared
+_END_SHARE = sp.Rational(1, 2**10)  # of the interval of inputs that counts as near an end
+_PLACES = 64  # of messages, among which one is chosen
+_SLACK = 1e-12  # relative: more than rounding takes
+_TINY = 1e-300  # keeps quotients finite
+
+# ------------------- A density in the plane of inputs and messages, cut by lines into strips that have one formula each
+
+X = sp.Symbol("x", real=True)
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Inputs between two numbers and messages between two lines in X, on which each formula is analytic."""
+
+    left: sp.Expr
+    right: sp.Expr
+    bottom: sp.Expr
+    top: sp.Expr
+    formulas: tuple[sp.Expr, ...]
+
+
+def strips(
+    formulas: Sequence[sp.Expr],
+    inputs: tuple[sp.Expr, sp.Expr],
+    messages: tuple[sp.Expr, sp.Expr],
+) -> list[list[Strip]]:
+    """Return columns, intervals of inputs, of strips in the order of messages; the middles of both are cuts.
+
+    Formulas are in X and Y. Raises ArgumentError unless cases change on lines that are not parallel to the axis of
+    messages, and UndecidedOrderError for lines whose order is not proved.
+
+    >>> whole = sp.S.Zero, sp.S.One
+    >>> [(s.right, s.bottom, s.top, s.formulas) for s in strips([sp.Abs(Y - X)], whole, whole)[0][:2]]
+    [(1/2, 0, x, (x - y,)), (1/2, x, 1/2, (-x + y,))]
+    """
+    (a, b), (low, high) = inputs, messages
+    found = [low, (low + high) / 2, high]
+    for line in (line for f in formulas for e in changes(f) for line in _line(e)):
+        if not any(is_zero(line - other) for other in found):
+            found.append(line)
+    cuts = [a, (a + b) / 2, b]
+    for one, other in combinations(found, 2):
+        slope = normal(sp.diff(one - other, X))
+        if slope != 0:
+            at = normal(-(one - other).xreplace({X: sp.S.Zero}) / slope)
+            if sign(at - a) > 0 and sign(b - at) > 0 and all(sign(at - c) != 0 for c in cuts):
+                cuts.append(at)
+    ends = _sorted(cuts, {})
+    return [list(_column(formulas, found, (low, high), left, right)) for left, right in pairwise(ends)]
+
+
+def _column(
+    formulas: Sequence[sp.Expr],
+    lines: Sequence[sp.Expr],
+    messages: tuple[sp.Expr, sp.Expr],
+    left: sp.Expr,
+    right: sp.Expr,
+) -> Iterator[Strip]:
+    at = {X: (left + right) / 2}
+    low, high = messages
+    inner = [c for c in lines if sign(c.xreplace(at) - low) >= 0 and sign(high - c.xreplace(at)) >= 0]
+    for bottom, top in pairwise(_sorted(inner, at)):
+        inside = {**at, Y: (bottom + top).xreplace(at) / 2}
+        yield Strip(left, right, bottom, top, tuple(resolved(f, inside) for f in formulas))
+
+
+def _sorted(values: Iterable[sp.Expr], at: dict[sp.Symbol, sp.Expr]) -> list[sp.Expr]:
+    def order(v: sp.Expr, w: sp.Expr) -> int:
+        return sign((v - w).xreplace(at))
+
+    return sorted(values, key=cmp_to_key(order))
+
+
+def _line(e: sp.Expr) -> Iterator[sp.Expr]:
+    """Yield the message, as a function of the input, at which a formula is 0."""
+    along, across = normal(sp.diff(e, Y)), normal(sp.diff(e, X))
+    if along == across == 0:
+        return
+    if along == 0 or along.free_symbols or across.free_symbols:
+        curved = Problem(f"a case changes where {e} = 0, which is no line y = a + b x")
+        raise ArgumentError("density", curved, "write cases in y, or in y - x")
+    yield normal(Y - e / along)
+
+
+# ----------- Signs of formulas on strips of inputs and messages: by balls on cells, and where a factor is 0 at a corner
+
+
+Box = tuple[arb, ...]
+
+
+def _range(formula: sp.Expr) -> Callable[[Box], arb]:
+    inner = formula_range(formula, (X, Y))
+    return lambda box: inner({"x": box[0], "y": box[1]})
+
+
+def positive(formula: sp.Expr, s: Strip) -> bool:
+    """Return whether balls show a formula to be positive on a strip; on its lower line if only X occurs."""
+    value = _range(formula)
+    left, wide, bottom, top = (number(s.left)(), number(s.right - s.left)(), _range(s.bottom), _range(s.top))
+    open_, tried = [(sp.S.Zero, sp.S.One, sp.S.Zero, sp.S.One)], 0
+    while open_:
+        p1, p2, q1, q2 = open_.pop()
+        x, q, none = left + wide * _hull(p1, p2), _hull(q1, q2), arb(0)
+        y = bottom((x, none)) + q * (top((x, none)) - bottom((x, none)))
+        if value((x, y)) > 0:
+            continue
+        tried += 1
+        if tried > _MOST_BOXES:
+            return False
+        p, r = (p1 + p2) / 2, (q1 + q2) / 2
+        open_ += [(p1, p, q1, r), (p, p2, q1, r), (p1, p, r, q2), (p, p2, r, q2)]
+    return True
+
+
+def not_negative(formula: sp.Expr, s: Strip) -> bool:
+    """Return whether a formula is shown to be >= 0 on a strip: 0, positive, or of polynomial factors with signs."""
+    if formula == 0 or positive(formula, s):
+        return True
+    parts = sp.fraction(formula)
+    if not all(p.is_polynomial(X, Y) and sp.Poly(p, X, Y).total_degree() <= _LARGEST_DEGREE for p in parts):
+        return False
+    powers = (f.as_base_exp() for f in sp.Mul.make_args(sp.factor(formula)))
+    odd = [base if e.is_Integer else base**e for base, e in powers if not (e.is_Integer and e % 2 == 0)]
+    return bool(prod(_sign_on(f, s) for f in odd) == 1)
+
+
+def _sign_on(factor: sp.Expr, s: Strip) -> int:
+    """Return 1 if a factor is shown to be >= 0 on a strip, -1 if <= 0, else 0: if it is affine, at the corners."""
+    if not factor.is_polynomial(X, Y) or sp.Poly(factor, X, Y).total_degree() > 1:
+        return next((k for k in (1, -1) if positive(k * factor, s)), 0)
+    corners = [factor.xreplace({Y: y}).xreplace({X: x}) for x in (s.left, s.right) for y in (s.bottom, s.top)]
+    return next((k for k in (1, -1) if all(sign(k * c) >= 0 for c in corners)), 0)
+
+
+def _hull(low: sp.Expr, high: sp.Expr) -> arb:
+    return number(low)().union(number(high)())
+
+
+# --- Whether the ends of an interval of inputs are the worst pair: Corollary 4 of Theorem P, its conditions in balls
+
+# What is an equality at an end of a range is decided by exact algebra, the rest on cells of inputs and messages
+# (docs/proofs/worst_pair.md).
+
+_ZERO = sp.S.Zero
+
+Ends = tuple[sp.Expr, sp.Expr]
+Floats = npt.NDArray[np.float64]
+
+
+def ends_are_worst(density: sp.Expr, symbols: tuple[sp.Symbol, sp.Symbol], inputs: Ends, messages: Ends) -> bool:
+    """Return whether the ends are proved to be the worst pair, for a density on an interval of inputs and of messages.
+
+    Guarantee
+    ---------
+    If so, the blanket is the least of the densities of the two ends, no pair of inputs has a larger blanket divergence
+    than they have, for all eps and n, and none has a larger ratio. Proof: docs/proofs/worst_pair.md.
+
+    >>> x, y = sp.symbols("x y", real=True)
+    >>> cut = sp.exp(-sp.Abs(y - x)) / (2 - sp.exp(-x) - sp.exp(x - 1))
+    >>> ends_are_worst(cut, (x, y), (sp.S.Zero, sp.S.One), (sp.S.Zero, sp.S.One))
+    True
+    """
+    written = density.xreplace(dict(zip(symbols, (X, Y), strict=True)))
+    try:
+        with at_precision(_BITS):
+            return _Ends(written, inputs, messages).are_worst()
+    except SymampError:  # not of the kind that the corollary is about, or not decided
+        return False
+
+
+class _Masses(NamedTuple):
+    """Of cells of messages: two bounds on the masses of the blanket, and one from above on those of R_a."""
+
+    least: Floats
+    most: Floats
+    of_a: Floats
+
+
+class _Ends:
+    """A density in X and Y, and the two intervals."""
+
+    def __init__(self, density: sp.Expr, inputs: Ends, messages: Ends) -> None:
+        (self.a, self.b), (self.low, self.high) = inputs, messages
+        self.center, self.middle = (self.a + self.b) / 2, (self.low + self.high) / 2
+        mirrored = density.xreplace({X: self.a + self.b - X, Y: self.low + self.high - Y})
+        self.columns = strips([density, mirrored], inputs, messages)
+        self._left = [c for c in self.columns if sign(self.center - c[0].right) >= 0]
+        self.density = formula_range(density, (X, Y))
+        cases = density.rewrite(sp.Piecewise)
+        self.slope, self.rise = (formula_range(sp.diff(cases, v), (X, Y)) for v in (X, Y))
+
+    def are_worst(self) -> bool:
+        """Return whether all conditions are shown, the fast ones first."""
+        return self._is_symmetric() and self._has_rising_ratios() and self._is_least_at_ends() and self._straddles()
+
+    def _is_symmetric(self) -> bool:
+        return all(is_zero(s.formulas[0] - s.formulas[1]) for column in self.columns for s in column)
+
+    def _has_rising_ratios(self) -> bool:
+        """Return whether f > 0, and d/dx log f does not fall in y: within strips, and from each to the next one."""
+        if not all(positive(s.formulas[0], s) for column in self.columns for s in column):
+            return False
+        within = all(not_negative(c, s) for column in self.columns for s, c in self._curvatures(column))
+        return within and all(not_negative(j, s) for column in self.columns for s, j in self._jumps(column))
+
+    def _curvatures(self, column: Sequence[Strip]) -> Iterator[tuple[Strip, sp.Expr]]:
+        for s in column:
+            yield s, _settled(sp.diff(_score(s), Y))
+
+    def _jumps(self, column: Sequence[Strip]) -> Iterator[tuple[Strip, sp.Expr]]:
+        """Yield the jump of d/dx log f across each line; -1 where f itself jumps."""
+        for below, above in pairwise(column):
+            line = {Y: above.bottom}
+            if not is_zero((above.formulas[0] - below.formulas[0]).xreplace(line)):
+                yield above, sp.S.NegativeOne
+            yield above, _settled((_score(above) - _score(below)).xreplace(line))
+
+    def _is_least_at_ends(self) -> bool:
+        """Return whether f(x, middle) >= f(a, middle) for all inputs in the left half."""
+        found = self._risen(self.middle)
+        return found is not None and self._covered(found, lambda x: self._is_above(x, self.middle))
+
+    def _straddles(self) -> bool:
+        """Return whether condition 4 is shown: messages on both sides of the middle whose ratios are below u."""
+        upper = [[s for s in c if sign((s.bottom - self.middle).xreplace({X: s.right})) >= 0] for c in self._left]
+        flat = all(c == 0 for column in upper for _, c in self._curvatures(column))
+        if flat and all(j == 0 for column in upper for _, j in self._jumps(column)):
+            return True  # r_x is constant beyond the middle: there are no such messages
+        message = self._early()
+        x = self._risen(message)
+        for _ in range(_MOST_HALVINGS):
+            if x is None or self._is_early((self.a, x), message):
+                break
+            x = (self.a + x) / 2
+        return x is not None and self._covered(x, self._losses_are_below)
+
+    def _early(self) -> sp.Expr:
+        """Return a message at which, for x near a, R_x is above R_a and R_x/R_b above the largest value of R_x/R_a."""
+        near = self.a + (self.b - self.a) * _END_SHARE
+        x, a, b, end = (number(e)() for e in (near, self.a, self.b, self.high))
+        largest = self._at(x, end) / self._at(a, end)
+
+        def serves(message: sp.Expr) -> bool:
+            y = number(message)()
+            f = self._at(x, y)
+            return bool(f > self._at(a, y) and f > largest * self._at(b, y))
+
+        wide = (self.high - self.low) / _PLACES
+        found = [m for m in (self.low + wide * k for k in range(1, _PLACES // 2)) if serves(m)]
+        return found[len(found) // 2] if found else self.middle
+
+    def _risen(self, message: sp.Expr) -> sp.Expr | None:
+        """Return x > a up to which f(., message) is at least f(a, message), by a derivative; None if none is found."""
+        x = self._left[0][0].right
+        for _ in range(_MOST_HALVINGS):
+            along = self._along((self.a, x), message)
+            derivative = None if along is None else self._first_derivative(along.formula)
+            if derivative is not None and values_between(derivative, number(self.a)(), number(x)()) >= 0:
+                return x
+            x = (self.a + x) / 2
+        return None
+
+    def _first_derivative(self, formula: sp.Expr) -> Holomorphic | None:
+        """Return the first derivative that does not vanish at a; 0 for a constant."""
+        for _ in range(_DERIVATIVES):
+            formula = _settled(sp.diff(formula, X))
+            if formula == 0 or not is_zero(formula.xreplace({X: self.a})):
+                return Holomorphic(formula, X)
+        return None
+
+    def _along(self, x: Ends, message: sp.Expr) -> Holomorphic | None:
+        """Return f(., message) on inputs of one column, None if a line crosses there."""
+        [column] = [c for c in self._left if sign(x[0] - c[0].left) >= 0 and sign(c[0].right - x[1]) >= 0]
+        for s in column:
+            ends = [(s.bottom.xreplace({X: e}), s.top.xreplace({X: e})) for e in x]
+            if all(sign(message - low) >= 0 and sign(high - message) >= 0 for low, high in ends):
+                return Holomorphic(s.formulas[0].xreplace({Y: message}), X)
+        return None
+
+    def _is_above(self, x: Ends, message: sp.Expr) -> bool:
+        along = self._along(x, message)
+        if along is None:
+            return False
+        values = values_between(along, number(x[0])(), number(x[1])())
+        return bool(values > self._at(number(self.a)(), number(message)()))
+
+    def _is_early(self, x: Ends, message: sp.Expr) -> bool:
+        """Return whether no message before this one has R_x/R_b below the largest value of R_x/R_a."""
+        a, b, end, y = (number(e)() for e in (self.a, self.b, self.high, message))
+        here, last = self._along(x, message), self._along(x, self.high)
+        if here is None or last is None:
+            return False
+        share = self._at(b, y) / self._at(a, end)
+        return bool(values_between(here, number(x[0])(), number(x[1])(), last, share) >= 0)
+
+    def _losses_are_below(self, inputs: Ends) -> bool:
+        """Return whether the integral of (u m - R_x)_+ is at most that of (u m - R_a)_+, on cells of levels u."""
+        x = number(inputs[0])().union(number(inputs[1])())
+        at_a, at_b, ends = self._of_ends
+        half, middles = _CELLS // 2, self._places[1::2]
+        here = [self._over(x, y) for y in self._places[::2]]
+        # Ratios rise beyond the middle and fall before it: on a cell they lie between those at its ends.
+        ratios = [f / b for f, b in zip(here[: half + 1], at_b, strict=False)]
+        ratios += [f / a for f, a in zip(here[half + 1 :], at_a[half + 1 :], strict=True)]
+        low, high = (
+            np.array([rounded(r) for r in side])
+            for rounded, side in (
+                (_down, ratios[1 : half + 1] + ratios[half:-1]),
+                (_up, ratios[:half] + ratios[half + 1 :]),
+            )
+        )
+        ours = [self._mass(x, k, self._over(x, y)) for k, y in enumerate(middles)]
+        start, stop = _down(here[half] / at_a[half]), _up(here[-1] / at_a[-1])
+        u = np.geomspace(max(start, 1.0), max(stop, 1.0), _LEVELS + 1)[:, None]
+        gained = np.maximum(u * ends.least - ends.of_a, 0.0)
+        rate = np.where(gained > 0.0, ends.least, 0.0).sum(axis=1)[:-1]
+        most = np.minimum(high * ends.most - np.array([_down(v) for v in ours]), (high - low) * ends.most)
+        share = np.clip((u - low) / np.maximum(high - low, _TINY), 0.0, 1.0)
+        lost = (most * share + ends.most * np.maximum(u - high, 0.0)).sum(axis=1)
+        # The first falls below its tangents nowhere, the second is below its chords.
+        level, gains = u[:, 0], gained.sum(axis=1)
+        least = np.append(gains - lost, gains[:-1] + rate * np.diff(level) - lost[1:])
+        return bool((least > _SLACK * level[-1] * ends.most.sum()).all())
+
+    def _mass(self, x: arb, k: int, inside: arb) -> arb:
+        """Return a ball around the mass of a cell of messages: the density in its middle, and slopes in y."""
+        y, wide = self._places[2 * k].union(self._places[2 * k + 2]), self._width
+        return wide * inside + wide**2 / 4 * arb(0, self.rise({"x": x, "y": y}).rad())
+
+    @cached_property
+    def _width(self) -> arb:
+        return number((self.high - self.low) / _CELLS)()
+
+    @cached_property
+    def _places(self) -> list[arb]:
+        """The ends and the middles of cells of messages."""
+        wide = (self.high - self.low) / (2 * _CELLS)
+        return [number(self.low + wide * k)() for k in range(2 * _CELLS + 1)]
+
+    @cached_property
+    def _of_ends(self) -> tuple[list[arb], list[arb], _Masses]:
+        """The densities of both ends of inputs at the ends of cells of messages, and the masses of cells."""
+        half, a, b = _CELLS // 2, number(self.a)(), number(self.b)()
+        at_a, at_b = ([self._at(x, y) for y in self._places[::2]] for x in (a, b))
+        of_a, of_b = ([self._mass(x, k, self._at(x, y)) for k, y in enumerate(self._places[1::2])] for x in (a, b))
+        least, most = (np.array([rounded(v) for v in of_b[:half] + of_a[half:]]) for rounded in (_down, _up))
+        return at_a, at_b, _Masses(least, most, np.array([_up(v) for v in of_a[:half]] + list(least[half:])))
+
+    def _covered(self, start: sp.Expr, holds: Callable[[Ends], bool]) -> bool:
+        """Return whether a condition holds on cells that cover the inputs from ``start`` to the center."""
+        columns = [c[0] for c in self._left if sign(c[0].right - start) > 0]
+        open_ = [(start if sign(start - c.left) > 0 else c.left, c.right, 0) for c in columns]
+        while open_:
+            x1, x2, depth = open_.pop()
+            if holds((x1, x2)):
+                continue
+            if depth == _MOST_HALVINGS:
+                return False
+            between = (x1 + x2) / 2
+            open_ += [(between, x2, depth + 1), (x1, between, depth + 1)]
+        return True
+
+    def _at(self, x: arb, y: arb) -> arb:
+        return self.density({"x": x, "y": y})
+
+    def _over(self, x: arb, y: arb) -> arb:
+        """Return a ball around f(., y) on a ball of inputs: value at its middle, and slopes."""
+        middle = arb(x.mid())
+        return self._at(middle, y) + self.slope({"x": x, "y": y}) * (x - middle)
+
+
+def _score(s: Strip) -> sp.Expr:
+    return normal(sp.diff(s.formulas[0], X) / s.formulas[0])
+
+
+def _settled(e: sp.Expr) -> sp.Expr:
+    """Return a formula in normal form, 0 if it is proved to vanish."""
+    found = normal(e)
+    return sp.S.Zero if is_zero(found) else found
+
+
+def _down(x: arb) -> float:
+    return nextafter(float(x.lower()), -inf)
+
+
+def _up(x: arb) -> float:
+    return nextafter(float(x.upper()), inf)
+
 
 # ------- A density on an interval of inputs: the ends are proved to be the worst pair, or else one law bounds all pairs
 

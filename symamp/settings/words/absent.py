@@ -7,8 +7,17 @@ import sympy as sp
 from symamp.bounds.subject import Subject
 from symamp.formulas.normal_form import normal
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.settings.participation import REPLACEMENT, Participation, Word, below_one, yes_or_no
-from symamp.settings.reports import Report, law_on, report, table_of
+from symamp.settings.participation import (
+    REPLACEMENT,
+    Participation,
+    Report,
+    Word,
+    below_one,
+    law_on,
+    report,
+    table_of,
+    yes_or_no,
+)
 
 DROPOUT = Word(
     "dropout",

@@ -6,8 +6,17 @@ from typing import Any
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.settings.participation import REMOVAL, REPLACEMENT, Participation, Word, one_word
-from symamp.settings.reports import Report, law_on, report, table_of
+from symamp.settings.participation import (
+    REMOVAL,
+    REPLACEMENT,
+    Participation,
+    Report,
+    Word,
+    law_on,
+    one_word,
+    report,
+    table_of,
+)
 
 DEFAULT = "default"
 """The word, and the name of the input whose law a default report has."""

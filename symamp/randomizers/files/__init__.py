@@ -1,1 +1,0 @@
-"""Mechanisms from JSON files: one reader a format."""
