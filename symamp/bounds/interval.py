@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,14 +41,21 @@ SOURCE = "Theorem I (docs/proofs/interval.md)"
 _ROOM, _OF_MOMENTS, _OF_NORMAL = 2e-4, 4.5e-3, 1e-3
 """How far, relatively in epsilon, the bound may be above that of the pair of the ends, for what cells cost; and more,
 in log delta, for what moments do, and where the normal law serves. The gap that is aimed at is room, too."""
-_SHORTEST, _LONGEST, _STEP = 0.003, 0.125, 1.25
-"""The least and the largest cell of compared inputs, as parts of the interval, and steps between."""
+_SHORTEST, _LONGEST = 0.0005, 0.125
+"""The least and the largest cell of compared inputs, as parts of the interval."""
+_POWER, _CHANGE, _ATTEMPTS = 0.6, 2.0, 3
+"""What a cell costs is about this power of its length, inverted; a length that is changed by more than a factor is
+corrected so many times."""
 _OF_CELL, _OF_REMAINDER = 0.4, 0.04
 """Shares of the room: of a cell of either side, and of the remainder of either side in units of delta."""
 _OF_SLACK = 0.8
 """What cells may take, in log delta, of the distance of their pairs from the worst one; moments cost some of it."""
 _MOST_LOWERED = 0.03
 """Cells lower eps by at most this part of it, on either side."""
+_COARSER = 50.0
+"""How much more a cell may cost beside what is far from its end, in units of what a cell may."""
+_LEAST = 0.0002
+"""The least cell that is cut in two, as a part of the interval."""
 _CUTS, _WORTH = 8, 0.1
 """How often cells are cut in two, and which part of the room a cell has to cost."""
 _GAINED = 0.3
@@ -60,7 +68,7 @@ _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
 """Smaller divergences, in logarithms, are left to other bounds: what is cut off is a double."""
 _FARTHER = 1.05
 """The bound is expected at most this factor farther out."""
-_MOST_PLACES, _MOST_PAIRS = 60, 1_500
+_MOST_PLACES, _MOST_PAIRS = 150, 1_500
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _WIDER = (1.0, 4.0, 16.0)
 """Factors by which cells are longer if the usual length gives too many."""
@@ -71,8 +79,8 @@ _TILTS = np.geomspace(0.15, 30.0, 18)
 _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, -60
 """What is cut off beyond the messages has a mass of 2^-14 of delta, but for steps of 2^4; and where delta is not known
 yet."""
-_PLACES, _RANKED = 24, 80
-"""The number of places of compared inputs that are ranked for the sizes of cells, and of messages for the ranking."""
+_PLACES = 24
+"""The number of places of compared inputs that are ranked for the sizes of cells."""
 
 
 # ---------------------------------------------------------------------------- All boxes of pairs at one level, together
@@ -271,13 +279,13 @@ class _Boxes:
         self.stages = list[Stage]()
 
     def largest(self) -> arb:
-        """Return a bound on the divergence of all pairs in all boxes; cells of boxes above the aim are cut in two.
+        """Return a bound on the divergence of all pairs in all boxes; cells of boxes above the aim are cut.
 
         Each box has a table of its own: what is known of one is known of its parts.
         """
         for wider in _WIDER:
-            first, second = (self._places(above, wider) for above in (True, False))
-            if max(len(first), len(second)) <= _MOST_PLACES and len(first) * len(second) <= 2 * _MOST_PAIRS:
+            (first, fine), (second, fine_second) = (self._places(above, wider) for above in (True, False))
+            if max(len(fine), len(fine_second)) <= _MOST_PLACES and len(first) * len(second) <= 2 * _MOST_PAIRS:
                 break
         else:
             return arb("inf")
@@ -290,8 +298,8 @@ class _Boxes:
                 break
             high = np.argwhere(known > self.aim)
             firsts, seconds = (x[high[:, k]] for k, x in enumerate(kappas))
-            first, rows = self._cut(first, high[firsts >= seconds, 0], kappas[0])
-            second, columns = self._cut(second, high[firsts < seconds, 1], kappas[1])
+            first, rows = self._cut(first, fine, high[:, 0], high[firsts >= seconds, 0], kappas[0])
+            second, columns = self._cut(second, fine_second, high[:, 1], high[firsts < seconds, 1], kappas[1])
             whole, known = known, np.where(self._compared(first, second), known[np.ix_(rows, columns)], 0.0)
             if known.shape == whole.shape or (known > self.aim).sum() > _MOST_PAIRS:
                 break
@@ -331,61 +339,79 @@ class _Boxes:
         return np.where(asked, np.minimum(values, known), known), (up, down)
 
     def _cut(
-        self, places: Sequence[float], cells: Floats, kappas: Floats
+        self,
+        places: Sequence[float],
+        fine: Sequence[float],
+        high: NDArray[np.int_],
+        worse: NDArray[np.int_],
+        kappas: Floats,
     ) -> tuple[tuple[float, ...], NDArray[np.int_]]:
-        """Return the places with the middles of some cells, of those that lose more than a part of the room.
+        """Return the places with those of ``fine`` in high cells, or else with the middles of the worse of these.
 
-        And of which cell each of theirs is a part.
+        Cells are cut in two where they lose more than a part of the room. And of which cell each of theirs is a part.
         """
-        losses = kappas * self.slope / self.room
-        wide = {
-            int(k) for k in cells if losses[int(k)] > _WORTH and places[int(k) + 1] - places[int(k)] > _SHORTEST / 4
-        }
-        middles = (self.grid.shape.rounded(0.5 * (places[k] + places[k + 1])) for k in wide)
-        found = tuple(sorted({*places, *middles}))
-        return found, np.searchsorted(places, found[:-1], "right") - 1
+        found, losses = set(places), kappas * self.slope / self.room
+        for k in np.unique(high).tolist():
+            inside = fine[bisect_right(fine, places[k]) : bisect_left(fine, places[k + 1])]
+            is_wide = losses[k] > _WORTH and places[k + 1] - places[k] > _LEAST
+            middle = [self.grid.shape.rounded(0.5 * (places[k] + places[k + 1]))] if is_wide and k in worse else []
+            found |= {*(inside or middle)}
+        parts = tuple(sorted(found))
+        return parts, np.searchsorted(places, parts[:-1], "right") - 1
 
     def _compared(self, first: Sequence[float], second: Sequence[float]) -> NDArray[np.bool_]:
         """Return which boxes have pairs that are compared: others are mirror images."""
         return np.asarray(np.array(first[:-1])[:, None] < np.array(second[1:])[None, :])
 
-    def _places(self, above: bool, wider: float) -> tuple[float, ...]:
-        """Return places of one compared input, with cells as long as the distance from the worst pair allows.
+    def _places(self, above: bool, wider: float) -> Sequence[tuple[float, ...]]:
+        """Return places of one compared input: few, and all, whose cells cost what the distance from the worst pair is.
 
-        ``wider`` is how much longer they may be than the room says.
+        Cells between few suit boxes whose other side is away from its end. ``wider`` is how much longer cells may be
+        than the room says.
         """
         if self.grid.shape.places:
-            return self.grid.shape.places
-        shortest, most = wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
-        places, size = [0.0], shortest
+            return [self.grid.shape.places] * 2
+        slack, shortest, most = self._slack(above), wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
+        places, some, size, reach = [0.0], list[float](), shortest, 0.0
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
             last = places[-1]
-            budget = min((wider * _OF_CELL * self.room + _OF_SLACK * self._slack(last)) / self.slope, most)
-
-            def fits(size: float, last: float = last, budget: float = budget) -> bool:
+            usual, coarse = ((k * wider * _OF_CELL * self.room + _OF_SLACK * slack(last)) for k in (1.0, _COARSER))
+            budget = min(usual / self.slope, most)
+            for _ in range(_ATTEMPTS):
                 end = min(self.grid.shape.after(last, size), 1.0)
                 ends = (last, end) if above else (1.0 - end, 1.0 - last)
-                return self.grid.usual.remainder(*ends, above).kappa(self.n, self.log_rest)[0] <= budget
-
-            while size < _LONGEST and fits(_STEP * size):
-                size *= _STEP
-            while size > shortest and not fits(size):
-                size /= _STEP
+                kappa = self.grid.usual.remainder(*ends, above).kappa(self.n, self.log_rest)[0]
+                factor = (budget / kappa) ** _POWER if kappa > 0.0 else inf
+                size = min(max(size * min(max(factor, 1.0 / _CHANGE), _CHANGE), shortest), _LONGEST)
+                if 1.0 / _CHANGE < factor < _CHANGE:
+                    break
             following = self.grid.shape.after(last, size)
             places.append(1.0 if following > 1.0 - 0.3 * size else following)
-        return tuple(places) if above else tuple(1.0 - x for x in reversed(places))
+            if reach < places[-1]:
+                some.append(last)
+            if last == some[-1]:
+                reach = last + size * (coarse / usual) ** _POWER
+        found = [(*some, 1.0), tuple(places)]
+        return found if above else [tuple(1.0 - x for x in row[::-1]) for row in found]
 
     @cached_property
-    def _slack(self) -> Callable[[float], float]:
-        """How far, in log delta, pairs with one input away from its end are below the pair of the ends."""
+    def _usual(self) -> NoiseTable:
+        return self.grid.table()
+
+    @cached_property
+    def _laws(self) -> Floats:
+        """The laws of other users of a usual table, without symbols of their own."""
+        return self._classes(self._usual)[:, :-1]
+
+    def _slack(self, above: bool) -> Callable[[float], float]:
+        """How far, in log delta, pairs with this input away from its end are below the pair of the ends, about."""
         places = sorted({self.grid.shape.rounded(x) for x in (np.linspace(0.0, 1.0, _PLACES + 1) ** 2.0).tolist()})
-        table = self.grid.table()
-        rows = _merged(table.rows([*places, 1.0]))
-        worst = np.full(len(places), -inf)
-        for hidden in _merged(self._classes(table)[:, :-1]):
-            scores = log_divergences(rows, hidden, self.e - 1.0, self.n)
-            worst = np.maximum(worst, np.maximum(scores[:-1, -1], scores[-1, :-1]))
-        gaps = np.maximum.accumulate(np.nan_to_num(worst[0] - worst, posinf=1e3, neginf=0.0))
+        rows = self._usual.rows([x if above else 1.0 - x for x in places])
+        end = np.broadcast_to(self._usual.rows([1.0 if above else 0.0]), rows.shape)
+        pairs, e = (rows, end) if above else (end, rows), np.full((len(rows), 1), self.e)
+        worst = np.max([_by_blanket(x, pairs, e, self.n, self.tilts, self.log_unit) for x in self._laws], axis=0)
+        with np.errstate(all="ignore"):
+            gaps = np.maximum.accumulate(np.nan_to_num(np.log(worst[0] / worst), posinf=1e3))
         return lambda x: float(np.interp(x, places, gaps))
 
     def _classes(self, table: NoiseTable) -> Floats:
@@ -414,21 +440,18 @@ class _Boxes:
             order = open_[np.argsort([first[a] + 1.0 - second[b] for a, b in asked[open_]])]
             work = len(open_) * classes.size * (3 + len(self.parameters.terms))
             self.limits.charge(TRIPLES.of(work))
-            pairs = np.pad(p[order], ((0, 0), (0, 1))), np.pad(q[order], ((0, 0), (0, 1)))
+            ends = table.rows([0.0, 1.0])  # first, as parameters are theirs
+            p, q = (np.pad(np.vstack([x, y[order]]), ((0, 0), (0, 1))) for x, y in zip(ends, (p, q), strict=True))
+            levels = np.vstack([[[self.e]], e[order]])
             if self.is_by_normal:
-                every = moments_of_rows(classes, *pairs, e[order])
+                every = moments_of_rows(classes, p, q, levels)
                 better = np.array([float_above(normal_bound(x, self.n)) for x in every]) * exp(-self.log_unit) * slack
             else:
-                better = bounds_by_moments(classes, pairs, e[order], self.n, self.parameters, aim, 64)
+                better = bounds_by_moments(classes, (p, q), levels, self.n, self.parameters, aim, 32)
                 better = np.nan_to_num(better, nan=inf) * self.aim * slack
-            values[order] = np.minimum(values[order], better)
+            values[order] = np.minimum(values[order], better[1:])
         found[i, j] = values
         return found
-
-
-def _merged(rows: Floats) -> Floats:
-    """Return rows with neighbouring messages put together, for estimates."""
-    return np.asarray(np.add.reduceat(rows, np.arange(0, rows.shape[1], -(-rows.shape[1] // _RANKED)), axis=1))
 
 
 def _of_four(x: Floats, chosen: np.ufunc) -> Floats:

@@ -556,16 +556,15 @@ class Remainder(NamedTuple):
             s = _SEARCHED * (-2.0 * log_rest / n / square) ** 0.5
             needed = np.maximum(-log_rest - 1.0 - np.log(n * s), 0.0) / (n * s) + self.lost
             found = np.zeros(len(s))
-            for _ in range(_ROUNDS):  # from below, as all grows with kappa
+            for _ in range(_ROUNDS):  # from below, as all grows with kappa: the least is known once it grows no more
                 before, t = found, self.eta + found * _MORE
                 heights, squares = self.heights(t), self.squares(t)
                 bent = (exp_minus_linear(s * heights) * squares / np.maximum(heights, 1e-300) ** 2).sum(axis=0) / s
                 found = np.where(s * heights.max(axis=0) <= _MOST_HEIGHT, needed + bent, inf)
-                if (found <= before * _MORE).all():
-                    break
-            found = np.where(found <= before * _MORE, before, inf)
-        k = int(found.argmin())
-        return min(float(found[k]) * _MORE, self.whole), float(s[k])
+                k = int(found.argmin())
+                if found[k] <= before[k] * _MORE:
+                    return min(float(before[k]) * _MORE, self.whole), float(s[k])
+        return self.whole, 1.0
 
     def side(self, n: int, kappa: float, s: float, log_unit: float = 0.0) -> Side:
         """Return what is proved with this kappa and the tilt s, in units of e^``log_unit``.

@@ -24,6 +24,8 @@ _MULTIPLES, _LEAST_SMOOTHING = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.
 """What multiples of the line of each term, in the unit of each pair, are tried; the least sigma s. All give a bound."""
 _FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
 """Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
+_DOUBLED = 3
+"""A block has 2^3 of these cells."""
 _DEPTH = 12.0
 """|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
 _NEAR_BY = 0.25, 0.15, 0.08
@@ -181,7 +183,7 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
     valid = valid & (c.far[-1] * reach <= _AT_MOST)
     below = above / (1.0 + np.sqrt(1.0 + above / p.p_lo))  # beta(w+) w+ of docs/proofs/all_data_sets.md
     tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t, s in zip(terms, lines, strict=True)]
-    shapes, known = _integrals(w, lines, tilts, mean, doubt, c)
+    shapes, known = _integrals(w, masses, lines, tilts, mean, doubt, c)
     valid = valid & known
     for t, s, weights, (own, wide) in zip(terms, lines, tilts, shapes, strict=True):
         tilted, smoothing = exponentials(s[:, :, None] * w), c.smoothing(t.s)
@@ -241,7 +243,13 @@ def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
 
 
 def _integrals(
-    w: Floats, lines: Sequence[Floats], tilts: Sequence[Floats], mean: Mean, doubt: Floats, c: _Common
+    w: Floats,
+    masses: Floats,
+    lines: Sequence[Floats],
+    tilts: Sequence[Floats],
+    mean: Mean,
+    doubt: Floats,
+    c: _Common,
 ) -> tuple[list[tuple[Floats, Floats]], Booleans]:
     """Return bounds on the integrals of |M|^N e^(-sigma^2 u^2/2)/|zeta|^2, and of u^2/s^2 times that, for each term.
 
@@ -249,15 +257,10 @@ def _integrals(
     """
     far, N = c.far, c.others
     step = far[1] - far[0]
-    real, imag = turns((far[0] + 0.5 * step) * w)  # the waves e^(iuw) in the middles of cells, for all terms at once
-    step_real, step_imag = turns(step * w)
-    moments, moduli = [mean(weights) for weights in tilts], [list[Floats]() for _ in tilts]
-    for _ in range(_FAR_CELLS):
-        for weights, whole, squares in zip(tilts, moments, moduli, strict=True):
-            squares.append((mean(weights * real) ** 2 + mean(weights * imag) ** 2) / whole**2)
-        real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
+    moments = [mean(weights) for weights in tilts]
+    waves = _waves(w, [masses * weights for weights in tilts], far[0] + 0.5 * step, step)
     found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
-    for t, s, weights, whole, squares in zip(c.parameters.terms, lines, tilts, moments, moduli, strict=True):
+    for t, s, weights, whole, squares in zip(c.parameters.terms, lines, tilts, moments, waves, strict=True):
         sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]))
         centre = mean(weights * w) / whole
         away = w - centre[:, :, None]
@@ -279,7 +282,7 @@ def _integrals(
             falls.append(_near_powers(near, N * variance, reach))
             if near_by.all():
                 break
-        apart = np.sqrt(np.maximum(1.0 - np.stack(squares, axis=-1) - _OF_WAVES, 0.0))
+        apart = np.sqrt(np.maximum(1.0 - squares / whole[..., None] ** 2 - _OF_WAVES, 0.0))
         apart = np.maximum(apart - 0.5 * step * np.sqrt(square * (1.0 + 1e-5))[..., None], 0.0)
         powers = np.minimum.reduce(falls), _power(0.5 * N * apart**2)
         parts = (_over(cells, power, s, sigma) for cells, power in zip((near, far), powers, strict=True))
@@ -288,6 +291,29 @@ def _integrals(
         own, wide = (2.0 * (x + y + tail) for x, y, tail in zip(*parts, tails, strict=True))
         found.append((own, wide))
     return found, valid
+
+
+def _waves(w: Floats, weights: Sequence[Floats], first: float, step: float) -> list[Floats]:
+    """Return the squares of |E e^(iuw)| with some weights, for frequencies u that begin at one: pair, class, cell.
+
+    Those of each block are waves of the first block turned together, so that the sums are products of matrices.
+    """
+    real, imag = zip(turns(first * w), turns(step * w), strict=True)
+    start, turn = (x + 1j * y for x, y in zip(real, imag, strict=True))
+
+    def turned(first: Floats, turn: Floats, count: int) -> Floats:
+        found = np.empty((*w.shape[:2], count, w.shape[2]), complex)
+        found[:, :, 0] = first
+        for k in range(1, count):
+            np.multiply(found[:, :, k - 1], turn, out=found[:, :, k])
+        return found
+
+    near = turned(start, turn, 1 << _DOUBLED)
+    for _ in range(_DOUBLED):
+        turn = turn * turn
+    far = turned(np.ones_like(turn), turn, _FAR_CELLS >> _DOUBLED)
+    means = ((far * x[:, :, None]) @ near.swapaxes(2, 3) for x in weights)
+    return [(m.real**2 + m.imag**2).reshape(*w.shape[:2], _FAR_CELLS) for m in means]
 
 
 def _cells_near(s: Floats, far: float) -> Floats:
