@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, cmp_to_key
 from itertools import combinations, pairwise
-from math import inf, nextafter, prod
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import Y
-from symamp.randomizers.noise.densities import Atom3, Boxes, Densities, boxes, check_inputs, fallback_atoms
+from symamp.randomizers.noise.densities import Atom3, Boxes, Densities, boxes, check_inputs, down, fallback_atoms, up
 from symamp.randomizers.noise.density import NoiseDensity, changes, formula_range, interval_of, resolved, values_between
 
 _BITS = 128  # of all balls here
@@ -341,16 +341,16 @@ class _Ends:
         low, high = (
             np.array([rounded(r) for r in side])
             for rounded, side in (
-                (_down, ratios[1 : half + 1] + ratios[half:-1]),
-                (_up, ratios[:half] + ratios[half + 1 :]),
+                (down, ratios[1 : half + 1] + ratios[half:-1]),
+                (up, ratios[:half] + ratios[half + 1 :]),
             )
         )
         ours = [self._mass(x, k, self._over(x, y)) for k, y in enumerate(middles)]
-        start, stop = _down(here[half] / at_a[half]), _up(here[-1] / at_a[-1])
+        start, stop = down(here[half] / at_a[half]), up(here[-1] / at_a[-1])
         u = np.geomspace(max(start, 1.0), max(stop, 1.0), _LEVELS + 1)[:, None]
         gained = np.maximum(u * ends.least - ends.of_a, 0.0)
         rate = np.where(gained > 0.0, ends.least, 0.0).sum(axis=1)[:-1]
-        most = np.minimum(high * ends.most - np.array([_down(v) for v in ours]), (high - low) * ends.most)
+        most = np.minimum(high * ends.most - np.array([down(v) for v in ours]), (high - low) * ends.most)
         share = np.clip((u - low) / np.maximum(high - low, _TINY), 0.0, 1.0)
         lost = (most * share + ends.most * np.maximum(u - high, 0.0)).sum(axis=1)
         # The first falls below its tangents nowhere, the second is below its chords.
@@ -379,8 +379,8 @@ class _Ends:
         half, a, b = _CELLS // 2, number(self.a)(), number(self.b)()
         at_a, at_b = ([self._at(x, y) for y in self._places[::2]] for x in (a, b))
         of_a, of_b = ([self._mass(x, k, self._at(x, y)) for k, y in enumerate(self._places[1::2])] for x in (a, b))
-        least, most = (np.array([rounded(v) for v in of_b[:half] + of_a[half:]]) for rounded in (_down, _up))
-        return at_a, at_b, _Masses(least, most, np.array([_up(v) for v in of_a[:half]] + list(least[half:])))
+        least, most = (np.array([rounded(v) for v in of_b[:half] + of_a[half:]]) for rounded in (down, up))
+        return at_a, at_b, _Masses(least, most, np.array([up(v) for v in of_a[:half]] + list(least[half:])))
 
     def _covered(self, start: sp.Expr, holds: Callable[[Ends], bool]) -> bool:
         """Return whether a condition holds on cells that cover the inputs from ``start`` to the center."""
@@ -413,14 +413,6 @@ def _settled(e: sp.Expr) -> sp.Expr:
     """Return a formula in normal form, 0 if it is proved to vanish."""
     found = normal(e)
     return sp.S.Zero if is_zero(found) else found
-
-
-def _down(x: arb) -> float:
-    return nextafter(float(x.lower()), -inf)
-
-
-def _up(x: arb) -> float:
-    return nextafter(float(x.upper()), inf)
 
 
 # ------- A density on an interval of inputs: the ends are proved to be the worst pair, or else one law bounds all pairs
