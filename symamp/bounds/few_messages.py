@@ -57,13 +57,14 @@ class FewMessagesPairBound(PairOfInputs):
         """What was found at the levels asked before."""
         return FewMessages(self.laws, self.kinds, self.mixed)
 
-    def _has_few(self, level: Level, n: int) -> bool:
-        return any(_positive(t, level, n) <= _FEW for t in self.triples)
+    def _own_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return the same of the theorem itself, inf where it does not apply, or many messages are positive."""
+        has_few = any(_positive(t, level, n) <= _FEW for t in self.triples)
+        return estimate_log_few_messages(self.searches, level, n, settings) if has_few else inf
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        value = estimate_log_few_messages(self.searches, level, n, settings) if self._has_few(level, n) else inf
-        return value if value < inf else self.otherwise.log_estimate(level, n, settings)
+        return min(self._own_estimate(level, n, settings), self.otherwise.log_estimate(level, n, settings))
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -73,11 +74,12 @@ class FewMessagesPairBound(PairOfInputs):
         The upper end is at least the divergence for this pair, or these pairs, whatever inputs the other users hold.
         Proof: docs/proofs/few_messages.md.
         """
-        found = enclose_few_messages(self.searches, level, n, settings) if self._has_few(level, n) else None
-        if found is not None and float_above(found.upper.log()) <= self.log_estimate(level, n, settings) + _POOR:
+        own, other = self._own_estimate(level, n, settings), self.otherwise.log_estimate(level, n, settings)
+        found = enclose_few_messages(self.searches, level, n, settings) if own < other else None
+        if found is not None and float_above(found.upper.log()) <= own + _POOR:
             return found
-        other = self.otherwise.enclose(level, n, settings)
-        return other if found is None else min(found, other, key=lambda e: e.upper.upper())
+        instead = self.otherwise.enclose(level, n, settings)
+        return instead if found is None else min(found, instead, key=lambda e: e.upper.upper())
 
 
 def _parts(subject: Subject) -> Iterator[PairBound]:
@@ -100,7 +102,7 @@ def _skipped(subject: Subject) -> bool:
     if any(h.fails(subject) is not None for h in (PROBABILITIES, COVERED)):
         return True
     mechanism = subject.mechanism
-    if mechanism is None or groups_of(mechanism) is not None or is_large_table(listed(subject)):
+    if mechanism is None or (groups_of(mechanism) is None and is_large_table(listed(subject))):
         return True
     pairs = _first_pairs(subject)
     few = all(len(triples) <= _MOST_LAWS and _are_short(triples) for triples in pairs)
@@ -112,6 +114,11 @@ def _are_short(triples: tuple[Reduction, ...]) -> bool:
 
 
 def _first_pairs(subject: Subject) -> list[tuple[Reduction, ...]]:
+    """Return the laws of other inputs for pairs that are listed, or for the first of the groups of pairs."""
+    groups = None if subject.mechanism is None else groups_of(subject.mechanism)
+    if groups is not None:
+        first = PairGroupBound.of(groups[0])
+        return [first.triples] if isinstance(first, PairGroupBound) else []
     return [triples for _, triples in zip(range(_MOST_PAIRS + 1), pairs_of_inputs(listed(subject)), strict=False)]
 
 

@@ -22,6 +22,8 @@ from symamp.formulas.order import constant_sign, ordered
 _ONE, _ZERO = sp.Integer(1), sp.Integer(0)
 SMALL, NEAR = sp.Rational(1, 4), sp.Rational(9, 10)
 """Ends of the cells of p, in units of the largest; a blanket bounds pairs below the first. All choices are valid."""
+_ALONE = 4
+"""So many of the largest p that there are have a group each: it is sharper than a cell, and takes an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -124,29 +126,38 @@ Patterns = Callable[[sp.Expr], Sequence[Pattern]]
 
 
 def groups_by_share(
-    t: sp.Expr, c: sp.Expr, most: sp.Expr, patterns: Patterns, cuts: Iterable[sp.Expr] = ()
+    t: sp.Expr,
+    c: sp.Expr,
+    most: sp.Expr,
+    patterns: Patterns,
+    cuts: Iterable[sp.Expr] = (),
+    shares: Sequence[sp.Expr] = (),
 ) -> tuple[PairGroup, ...]:
     """Return groups for all pairs of inputs with two levels that differ on shares p up to ``most``.
 
     ``patterns`` gives at each p those that stand for all third inputs, affine in p between the ``cuts``. The pairs
     with most p come first; those of a cell of p have the patterns of both ends, those with little p a blanket, too,
     which is nearly always enough. More cuts than it takes make the bound sharper where pairs with less p are nearly as
-    bad.
+    bad. ``shares``, if any, lists all p that there are, from the most down: the first have a group each.
 
     Guarantee
     ---------
     If ``patterns`` lists at each p what mixes to patterns above those of all third inputs, the groups cover all pairs.
     Proof: docs/proofs/other_inputs.md.
     """
-    ends = ordered(map(normal, [_ZERO, SMALL * most, NEAR * most, most, *cuts]))
+    ends = ordered(map(normal, [_ZERO, SMALL * most, NEAR * most, most, *cuts, *shares[:_ALONE]]))
     ends = [x for x in ends if not is_less(x, _ZERO) and not is_less(most, x)]
     groups: list[PairGroup] = []
     for low, high in reversed(list(pairwise(ends))):
+        inside = [p for p in shares if is_less(low, p) and not is_less(high, p)]
+        if shares and not inside:
+            continue
         pair = (f"a pair with p > {float(low):.4g}", f"up to {float(high):.4g}") if groups else ("x0", "x1")
-        found = list(dict.fromkeys(v for p in (high, low) for v in patterns(p)))
+        found = list(dict.fromkeys(v for p in (inside if len(inside) == 1 else (high, low)) for v in patterns(p)))
         laws = tuple(v.law(t, c, pair) for v in found)
         above = None if is_less(SMALL * most, high) else blanket_of(high, t, c, pair)
-        groups.append(PairGroup(pair, laws, above, segments=_segments(patterns, low, high, found)))
+        segments = () if len(inside) == 1 else _segments(patterns, low, high, found)
+        groups.append(PairGroup(pair, laws, above, segments=segments))
     return tuple(groups)
 
 
@@ -169,14 +180,17 @@ def _segments(patterns: Patterns, low: sp.Expr, high: sp.Expr, found: Sequence[P
     return tuple((found.index(v), found.index(w)) for v, w in zip(*ends, strict=True))
 
 
-def antipodal_groups(t: sp.Expr) -> tuple[PairGroup, ...]:
-    """Return the groups of all pairs where an involution of the messages maps each set to its complement."""
+def antipodal_groups(t: sp.Expr, shares: Sequence[sp.Expr] = ()) -> tuple[PairGroup, ...]:
+    """Return the groups of all pairs where an involution of the messages maps each set to its complement.
+
+    ``shares``, if any, lists all p that there are, from the most down.
+    """
     half = sp.Rational(1, 2)
 
     def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
         return Pattern(p, p, _ZERO, half - p, half - p), Pattern(p, _ZERO, p, half - p, half - p)
 
-    return groups_by_share(t, half, half, patterns)
+    return groups_by_share(t, half, half, patterns, shares=shares)
 
 
 def free_sets(c: sp.Expr) -> Patterns:

@@ -28,7 +28,7 @@ from symamp.sums.divergence import Enclosure, Settings
 
 EVALUATOR = "counts of values"
 # What is tuned. Every choice gives a bound; these trade time against width, and are rules of thumb.
-_GAP, _LEAST_GAP, _MOST_GAP = 0.02, 2e-3, 0.1
+_GAP, _LEAST_GAP, _MOST_GAP = 0.005, 2e-3, 0.1
 """What a box may lie above the largest value of a composition that was found: usually, at least and at most."""
 _GRIDS, _LOST = (3e-2, 8e-3, 2e-3), (1e-2, 3e-3, 1e-3)
 """Steps of the grid on which values are put together, in units of what all users gain, from a first evaluation of a box
@@ -37,12 +37,13 @@ _STEPS = 20.0
 """The same in units of the inverse tilt: probabilities change by e within one of these."""
 _FEW = 200
 """Sums of fewer values are not put together."""
-_MOST_BOXES, _MOST_POINTS = 2000, 1e6
+_MOST_BOXES, _MOST_POINTS = 2000, 3e5
 """Boxes that are looked at; points of one evaluation."""
 _PART = 0.6
 """Of what a question may take: with the rest another bound is found where there are too many boxes."""
-_WIDEST, _ALWAYS = 0.004, 16
-"""A box is evaluated only where of no more than this part of all users, or so many, the kind is not known."""
+_WIDEST, _ALWAYS = 0.2, 16
+"""A box is evaluated only where of no more than this part of all users in units of the gap, or so many, the kind is not
+known."""
 _TILTS = np.geomspace(1e-4, 60.0, 48)
 """Tilts of Chernoff's bound, in units of the inverse of the largest value."""
 _SLACK, _SMALLEST, _LEAST_SHARE = 1e-8, 1e-125, 1e-290
@@ -54,6 +55,8 @@ _MOST_COUNT = 5000
 """Counts of all rare values; with more the evaluation is left to other bounds."""
 _FIRST = 8.0
 """By so much the bound at the worst composition may be below Chernoff's, in its logarithm, before it is known."""
+_BEYOND = 1e-4
+"""What points that count for nothing, but where p is very large, may come to, as a part of the value."""
 _LEAST = -600.0
 """Logarithms of values below this are left to other bounds: doubles would not see parts of them."""
 
@@ -261,8 +264,10 @@ def squashed(
     return moved, grown, left, None if counts is None else counts[order][starts]
 
 
-def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -> Points:
+def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float, far: float = inf) -> Points:
     """Return the sums of n users, value by value: how many have each, given how many have those before.
+
+    Points with m above ``far`` are dropped: they are not a part of what is ``lost``.
 
     Guarantee
     ---------
@@ -292,7 +297,7 @@ def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -
         counts = (counts[:, None] + j).ravel()
         logs = sums_above(logs[:, None], steps).ravel()
         sums = (sums[:, :, None] + parts[:, k, None, None] * j).reshape(3, -1)
-        fits = counts <= n
+        fits = (counts <= n) & (sums[2] <= far)
         counts, sums, logs = counts[fits], sums[:, fits], logs[fits]
         if counts.max(initial=0) > _MOST_COUNT:
             raise TooManyPointsError
@@ -348,20 +353,21 @@ def _tail(n: int, count: int, share: arb) -> float:
         return min(float_above(found), 1.0) if found.is_finite() else 1.0
 
 
-def both(one: Points, other: Points, tilt: float, grid: float, lost: float) -> Points:
-    """Return the sums of the users of both."""
+def both(one: Points, other: Points, tilt: float, grid: float, lost: float, far: float = inf) -> Points:
+    """Return the sums of the users of both, but those with m above ``far``."""
     if one is NOBODY or other is NOBODY:
         return other if one is NOBODY else one
     if len(one.weights) * len(other.weights) > _MOST_POINTS:
         raise TooManyPointsError
     every = np.outer(one.weights, other.weights)
     heavy = every > 0.5 * lost / max(every.size, 1)
-    weights, missed = every[heavy], float(every[~heavy].sum()) * (1.0 + _SLACK)
-    i, j = np.nonzero(heavy)
+    missed = float(every[~heavy].sum()) * (1.0 + _SLACK)
+    i, j = np.nonzero(heavy & (np.add.outer(one.sums[2], other.sums[2]) <= far))
+    weights = every[i, j]
     sums, weights, left, _ = squashed(one.sums[:, i] + other.sums[:, j], weights, tilt, grid, 0.5 * lost)
     left += missed
     # What one of them left out comes with all that the other has, the weight of which may be a little above 1.
-    whole = 1.0 + float(one.weights.sum()) + float(other.weights.sum())
+    whole = 2.0 + float(one.weights.sum()) + float(other.weights.sum())
     return Points(sums, weights, left + whole * (one.lost + other.lost), _plus(one.log_unit, other.log_unit))
 
 
@@ -420,13 +426,31 @@ class Compositions:
         self.grids = tuple(share * step for share in _GRIDS)
         self._crowd = 1.0 + others * max(sum(y / x * exp(-self.tilt * x) for x, y in k.lost) for k in kinds)
         self.allowed: tuple[float, ...] = _LOST
+        self._far, self._beyond = inf, 0.0
         self._known: dict[tuple[Counts, int, int], Points] = {}
 
     def aim(self, value: float) -> None:
         """Let evaluations leave out no more than a small part of this value."""
         size = max(self.log_peak - log(value), 0.0)
         self.allowed = tuple(exp(log(x / self._crowd) - size) for x in _LOST)
+        self._far, self._beyond = self._reached(_BEYOND * value)
         self._known.clear()
+
+    def _reached(self, least: float) -> tuple[float, float]:
+        """Return m beyond which p hardly gets, and what all that is there comes to at most, about ``least``.
+
+        By Chernoff's bound on p alone: a label counts only where m is below p and one label more.
+        """
+        users = [self._users[k,] for k in range(len(self.kinds))]
+        most = max([self.gain, *(self.others * k.gain * sum(y / x for x, y in k.lost) for k in self.kinds)])
+        moments = [
+            self.others * max(_log_total(zip(u.masses.tolist(), u.parts[1].tolist(), strict=True), t) for u in users)
+            for t in self._tilts.tolist()
+        ]
+        level = log(least / (2.0 * most))
+        far = min((x - level) / t for x, t in zip(moments, self._tilts.tolist(), strict=True))
+        chance = min(_plus(x, -t * far * (1.0 - _OUTWARD)) for x, t in zip(moments, self._tilts.tolist(), strict=True))
+        return (far + self._largest) * (1.0 + 10.0 * _OUTWARD), 2.0 * most * exp_above(chance) * (1.0 + _SLACK)
 
     # Chernoff's bound
 
@@ -459,7 +483,7 @@ class Compositions:
     def _points(self, kinds: Counts, n: int, grid: int) -> Points:
         key = kinds, n, grid
         if key not in self._known:
-            found = points_of(self._free(kinds), n, self.tilt, self.grids[grid], 0.1 * self.allowed[grid])
+            found = points_of(self._free(kinds), n, self.tilt, self.grids[grid], 0.1 * self.allowed[grid], self._far)
             self._known[key] = found
         return self._known[key]
 
@@ -469,7 +493,9 @@ class Compositions:
             parts.append(self._points(free, uncertain, grid))
         parts.sort(key=lambda p: len(p.weights))
         small = 0.1 * self.allowed[grid]
-        found = reduce(lambda one, other: both(one, other, self.tilt, self.grids[grid], small), parts, NOBODY)
+        found = reduce(
+            lambda one, other: both(one, other, self.tilt, self.grids[grid], small, self._far), parts, NOBODY
+        )
         if self._limits is not None:
             self._limits.charge(POINT.of(len(found.weights)))
         return found
@@ -496,7 +522,7 @@ class Compositions:
         unit = exp_above(points.log_unit)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.where(m > 0.0, np.maximum(1.0 - m / high, 0.0), 1.0)
-        found = self.gain * unit * (float(weights @ shares) + points.lost)
+        found = self.gain * unit * (float(weights @ shares) + points.lost) + self._beyond
         fronts: dict[int, float] = {}
         for k, (a, b) in enumerate(zip(least, most, strict=True)):
             if b == 0 or not found <= goal:
@@ -578,7 +604,7 @@ class Compositions:
                 break
             for least, most in halves(box, self.others):
                 found = [self.chernoff_box(least, most)]
-                if found[0][0] > log(goal) and self.others - sum(least) <= max(_WIDEST * self.others, _ALWAYS):
+                if found[0][0] > log(goal) and self.others - sum(least) <= max(_WIDEST * gap * self.others, _ALWAYS):
                     for grid in range(len(self.grids)):
                         part = Box(least, most, grid)
                         value = self.value(part, inf if least == most else goal)
@@ -738,9 +764,8 @@ def estimate_log_few_messages(known: FewMessages, level: Level, n: int, settings
 
 def gap_of(settings: Settings) -> float:
     """Return what a box may lie above the worst composition: less where a question may take longer."""
-    return (
-        min(max(_GAP * QUESTION / settings.limits.most, _LEAST_GAP), _MOST_GAP) if settings.limits.most < inf else _GAP
-    )
+    most = settings.limits.most
+    return max(min(max(_GAP * QUESTION / most, _LEAST_GAP), _MOST_GAP) if most < inf else _GAP, settings.gap)
 
 
 def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Settings) -> Enclosure | None:

@@ -158,7 +158,9 @@ class DuchiVector(DisjointCover):
 
     def pair_groups(self) -> tuple[PairGroup, ...]:
         """All signs turned, a corner on the side of v is on the other side."""
-        return antipodal_groups(self.ratio())
+        m = self["m"]
+        d = 2 * int(m) + 1 if m.is_Integer and 2 * m < _LARGEST_TOLD_APART else 0
+        return antipodal_groups(self.ratio(), sorted({_told_apart(d, k) for k in range(1, d + 1)}, reverse=True))
 
     def message_bits(self) -> sp.Expr:
         return 2 * self["m"] + 1

@@ -124,7 +124,9 @@ class Harmony(StateChannel):
 
     def pair_groups(self) -> tuple[PairGroup, ...]:
         """A sign turned at all coordinates maps the messages that belong to a corner to those that do not."""
-        return antipodal_groups(sp.exp(self["eps0"]))
+        d = self["d"]
+        shares = [sp.Rational(k, 2 * d) for k in range(int(d), 0, -1)] if d.is_Integer else []
+        return antipodal_groups(sp.exp(self["eps0"]), shares)
 
     def message_bits(self) -> sp.Expr:
         return sp.log(2 * self["d"], 2)
