@@ -64,8 +64,8 @@ from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_che
 from symamp.questions.risk import Risk
 from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
+from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.load import load_mechanism, mechanism_from_json
 from symamp.randomizers.noise.density_mechanism import DensityMechanism
 from symamp.settings.participation import Participation
 from symamp.settings.saying import participation

@@ -24,7 +24,7 @@ from symamp.numbers.reading import users
 from symamp.questions.methods import methods
 from symamp.questions.profile import OneRound
 from symamp.randomizers.catalogue import by_name, named
-from symamp.randomizers.load import load_mechanism
+from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
 from symamp.settings.participation import Participation
 from symamp.settings.saying import WORDS

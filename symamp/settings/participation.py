@@ -26,6 +26,7 @@ from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Level, Number, ball_gparv, total
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
+from symamp.public_names import PublicNames
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism, SubjectBase
 from symamp.settings.group_sums import ByEstimates, GroupSum, Sides
@@ -59,7 +60,7 @@ Batches = int | str | tuple[tuple[int, int], ...] | None
 
 @checked_class
 @dataclass(frozen=True)
-class Participation:
+class Participation(PublicNames):
     """Who takes part in a round, who is compared with whom, and what leaks: made by ``symamp.participation``.
 
     These are the facts that theorems ask for; the words that people say are declared in ``settings/words``.
@@ -68,6 +69,10 @@ class Participation:
     >>> sa.participation(dropout="1/5", leaks="1/10")
     participation(dropout=1/5, leaks=1/10)
     """
+
+    _internal_names = (
+        "above has_one_number numbers of only_counts parts removal run runs seen subject total triple users worlds"
+    )
 
     honest: sp.Rational = _ONE
     """The probability with which another user does not tell the adversary what she sent."""

@@ -23,6 +23,7 @@ from symamp.laws.density import finite_sandwich
 from symamp.laws.law import Atom, Floats, Law, RationalLaw, total
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number, listed
+from symamp.public_names import PublicNames
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.distributions import Laplace, Logistic
 from symamp.sums.kernels.one_sided import Lognormal
@@ -51,11 +52,15 @@ Cells: TypeAlias = tuple[float, float, int]
 """Where cells of messages begin and end, and how many there are."""
 
 
-class Step:
+class Step(PublicNames):
     """One step: what it publishes with the example and without, where that dominates all gradients of norm at most 1.
 
     Steps are plain data.
     """
+
+    _internal_names = (
+        "beyond cells data is_flat laws limits masses messages numbered numbering ratio ratios rough summand"
+    )
 
     def laws(self, shifts: Shifts, log_least: float) -> Between:
         """Return two finite laws between whose divergences that of the triple lies, at every level and number of steps.

@@ -49,6 +49,11 @@ SHOWN = {
         """composition curve delta directions epochs epsilon neighbours plot renyi risk rounds text to_callable to_dict
         to_dp_accounting to_opendp tradeoff""",
     ),
+    "a step of training": (sa.training.GaussianStep(sigma=1), "sigma"),
+    "participation": (
+        sa.participation(dropout="1/5"),
+        "batches colluders colluding_share compared honest is_poisson leaks present unshuffled victim_drops words",
+    ),
     "answer": (sa.epsilon(FAMILY, n=1000, delta="1e-6"), OF_ANSWERS),
 }  # fmt: skip
 

@@ -33,7 +33,7 @@ from symamp.formulas.normal_form import normal
 from symamp.randomizers import families
 from symamp.randomizers.catalogue import by_name, catalogue
 from symamp.randomizers.described import DescribedFamily, Description, described_family
-from symamp.randomizers.load import family_from_json
+from symamp.randomizers.files.load import family_from_json
 from symamp.verifier import verify
 from tests.oracle.histograms import worst_true_divergence
 

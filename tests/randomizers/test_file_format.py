@@ -14,7 +14,7 @@ import sympy as sp
 
 from symamp.errors import ExpressionError, FormatError, RowSumError, SymampError
 from symamp.formulas.parameter import Parameter
-from symamp.randomizers.load import load_mechanism, mechanism_from_json
+from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 from tests.sampled import some
 
 COIN = {

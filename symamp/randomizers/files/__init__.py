@@ -1,0 +1,1 @@
+"""Mechanisms from JSON files: one reader a format."""
