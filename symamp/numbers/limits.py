@@ -68,8 +68,8 @@ RANKING, TRIPLES, FREQUENCY = Work(1000.0, 0.0066), Work(8000.0, 0.06), Work(50.
 frequency of the kernel (pairs)."""
 ROUNDS = Work(4000.0, 40.0)
 """The divergence of many rounds at a level; atoms of one of each kind."""
-POINT = Work(400.0, 0.5)
-"""One evaluation of the counts of values (points)."""
+POINT, COUNTS = Work(400.0, 0.5), 2000.0
+"""One evaluation of the counts of values (points); the counts of the users of one kind."""
 EVERY_LAW, WORST_OF_ALL = Work(400.0, 2.3), Work(250.0, 0.006)
 """The laws of all data sets of few users (data sets x histograms), and the largest divergence of a pair of inputs (data
 sets x histograms x messages)."""

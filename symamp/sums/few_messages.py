@@ -21,7 +21,7 @@ from flint import arb
 from symamp.laws.law import BallGparv, Floats, Law, Level, ball_gparv, total
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.dyadic import float_above, float_below
-from symamp.numbers.limits import POINT, QUESTION
+from symamp.numbers.limits import COUNTS, POINT, QUESTION
 from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.sums.binomial_tails import window
 from symamp.sums.divergence import Enclosure, Settings
@@ -483,8 +483,13 @@ class Compositions:
     def _points(self, kinds: Counts, n: int, grid: int) -> Points:
         key = kinds, n, grid
         if key not in self._known:
-            found = points_of(self._free(kinds), n, self.tilt, self.grids[grid], 0.1 * self.allowed[grid], self._far)
-            self._known[key] = found
+            try:
+                self._known[key] = points_of(
+                    self._free(kinds), n, self.tilt, self.grids[grid], 0.1 * self.allowed[grid], self._far
+                )
+            finally:  # whether or not there are too many
+                if self._limits is not None:
+                    self._limits.charge(COUNTS)
         return self._known[key]
 
     def _rest(self, counts: Counts, free: Counts, uncertain: int, grid: int) -> Points:
