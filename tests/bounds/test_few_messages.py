@@ -27,6 +27,7 @@ from symamp.sums.few_messages import (
     sums_above,
 )
 from symamp.verifier import verify
+from symamp.verifier.evidence.value_counts import _are_comonotone
 from tests.oracle import few_messages as oracle
 from tests.oracle.envelope import ONE, Law, divergence_of_signed, labels_bound, own_law
 
@@ -269,6 +270,28 @@ def test_certificates_say_the_same_and_what_is_changed_in_them_is_refused():
         piece.clear()
         piece.update(before)
     assert verify(json.dumps(document)).status == "valid"
+
+
+def test_certificates_of_groups_of_pairs_check_that_their_laws_are_ordered():
+    answer = sa.epsilon(sa.Harmony(d=2, eps0=4), n=1000, delta="1e-8")
+    document = answer.certificate()
+    assert verify(json.dumps(document)).status == "valid"
+    check_document(document, "certificate")
+    piece = next(x for x in document["above"]["evidence"] if x["kind"] == "value counts")
+    piece["weights"] = ["1/2", "1"]
+    assert "not ordered" in verify(json.dumps(document)).reason
+
+
+def test_the_verifier_tells_whether_laws_are_ordered():
+    with at_precision(192):
+        one = [(arb(2), arb("0.2")), (arb(-1), arb("0.8"))]
+        rest = [(arb(0), arb("0.6"))]
+        more = [(arb(3), arb("0.4") / 3), *rest, (arb(-4), arb("0.8") / 3)]  # P larger beyond 2, Q smaller below 4
+        less = [(arb(1), arb("0.4")), (arb(-1), arb("0.6"))]
+        assert _are_comonotone([one])
+        assert _are_comonotone([one, one])
+        assert not _are_comonotone([one, more])
+        assert _are_comonotone([one, less])
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -21,6 +21,8 @@ from ..sums import binomial
 
 _BOX: dict[str, Any] = {"from": int, "to": int, "counted": bool, "tilt": str, "light": str, "grid": str}
 _ZERO, _ONE = arb(0), arb(1)
+_TINY, _UNTOLD = arb(2) ** -96, arb(2) ** -60
+"""Below what a difference of laws need have no sign, and what that costs for each user."""
 
 Atoms = list[tuple[arb, arb]]  # values, the largest first, with masses
 Interval = tuple[arb, arb, arb]  # the least and the largest value, and a mass
@@ -61,8 +63,7 @@ _NOBODY = _Sums([(_ZERO, _ZERO, _ZERO, _ONE)], _ZERO, _ONE)
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of the pair for all data sets of the other users."""
     check, pair, mechanism = at.check, (data["pair"][0], data["pair"][1]), at.only(what)
-    listed = mechanism.stands_for == ALL and not mechanism.mixed
-    check.require(listed, f"{what}: not all inputs of other users are listed", "invalid")
+    check.require(mechanism.stands_for == ALL, f"{what}: not all inputs of other users are listed", "invalid")
     weights = [arb(check.number(w)) for w in data["weights"]]
     good = 1 <= len(data["inputs"]) == len(weights) <= 2 and all(w > 0 for w in weights)
     check.require(good, f"{what}: not one or two laws with weights")
@@ -73,7 +74,11 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     chosen = [laws[x] for x in data["inputs"]]
     covered = all(any(_same(one, other) for other in chosen) for one in laws.values())
     check.require(covered, f"{what}: an input with a law of its own", "invalid")
-    gain = sum((v * m for v, m in chosen[0] if v > 0), _ZERO)
+    gains = [_total(v * m for v, m in atoms if v > 0) for atoms in chosen]
+    gain = reduce(arb.max, gains)
+    if mechanism.mixed:
+        good = all(w == 1 for w in weights) and all(abs(x - gain) <= gain * arb(2) ** -NEARLY for x in gains)
+        check.require(good and _are_comonotone(chosen), f"{what}: mixtures of laws that are not ordered", "invalid")
     if at.n == 1 or not gain > 0:
         return gain.max(_ZERO)
     others = at.n - 1
@@ -88,7 +93,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
         one = _Box(check, kinds, gain, least, box["to"] - box["from"], tilt, light, float(grid))
         value = one.counted() if box["counted"] else one.chernoff()
         result = result.max(value if value.is_finite() else gain)
-    return result.min(gain)
+    return (result + (others * _UNTOLD if mechanism.mixed else _ZERO)).min(gain)
 
 
 def _atoms(check: Any, atoms: Sequence[tuple[Number, Number]], null: Number, what: str) -> Atoms:
@@ -104,6 +109,29 @@ def _atoms(check: Any, atoms: Sequence[tuple[Number, Number]], null: Number, wha
 def _same(one: Atoms, other: Atoms) -> bool:
     pairs = [(x, y) for row in zip(one, other, strict=False) for x, y in zip(*row, strict=True)]
     return len(one) == len(other) and all(abs(x - y) <= abs(x) * arb(2) ** -NEARLY for x, y in pairs)
+
+
+def _are_comonotone(laws: list[Atoms]) -> bool:
+    """Return whether of two laws one has E[w_+; w_+ > y] and E[w_-; w_- < x] at least as large for all y and x."""
+    signs = set[bool]()
+    for side in (1, -1):
+        rows = [[(v * side, v * m * side) for v, m in atoms if v * side > 0] for atoms in laws]
+        for place in (*(v for row in rows for v, _ in row), _ZERO):
+            sums = list[arb]()
+            for row in rows:
+                near = [abs(v - place) <= v * _TINY for v, _ in row]
+                if not all(same or v > place or v < place for same, (v, _) in zip(near, row, strict=True)):
+                    return False
+                above = [not same and bool(v > place) for same, (v, _) in zip(near, row, strict=True)]
+                # Beyond a place where the label is positive; up to it where it is negative.
+                sums.append(_total(x for up, (_, x) in zip(above, row, strict=True) if up == (side > 0)))
+            difference = sums[0] - sums[-1]
+            if abs(difference) < _TINY:
+                continue
+            if not (difference > 0 or difference < 0):
+                return False
+            signs.add(bool(difference > 0))
+    return len(signs) < 2
 
 
 class _Box(NamedTuple):
