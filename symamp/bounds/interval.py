@@ -46,12 +46,14 @@ _SHORTEST, _LONGEST = 0.0005, 0.125
 _POWER, _CHANGE, _ATTEMPTS = 0.6, 2.0, 3
 """What a cell costs is about this power of its length, inverted; a length that is changed by more than a factor is
 corrected so many times."""
-_OF_CELL, _OF_REMAINDER = 0.4, 0.04
+_OF_CELL, _OF_REMAINDER = 0.35, 0.04
 """Shares of the room: of a cell of either side, and of the remainder of either side in units of delta."""
-_OF_SLACK = 0.8
+_OF_ENDS = 0.3
+"""Which part of the room cells are left where the ends' own bound is above it."""
+_OF_SLACK = 0.65
 """What cells may take, in log delta, of the distance of their pairs from the worst one; moments cost some of it."""
-_MOST_LOWERED = 0.03
-"""Cells lower eps by at most this part of it, on either side."""
+_MOST_LOWERED, _MOST_OF_COARSE = 0.03, 0.2
+"""Cells lower eps by at most this part of it, on either side; and those that are cut at first."""
 _COARSER = 50.0
 """How much more a cell may cost beside what is far from its end, in units of what a cell may."""
 _LEAST = 0.0002
@@ -375,8 +377,10 @@ class _Boxes:
         places, some, size, reach = [0.0], list[float](), shortest, 0.0
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
             last = places[-1]
-            usual, coarse = ((k * wider * _OF_CELL * self.room + _OF_SLACK * slack(last)) for k in (1.0, _COARSER))
-            budget = min(usual / self.slope, most)
+            budget, coarse = (
+                min((k * wider * _OF_CELL * self.room + _OF_SLACK * slack(last)) / self.slope, m)
+                for k, m in ((1.0, most), (_COARSER, max(most, _MOST_OF_COARSE * log(self.e))))
+            )
             for _ in range(_ATTEMPTS):
                 end = min(self.grid.shape.after(last, size), 1.0)
                 ends = (last, end) if above else (1.0 - end, 1.0 - last)
@@ -390,7 +394,7 @@ class _Boxes:
             if reach < places[-1]:
                 some.append(last)
             if last == some[-1]:
-                reach = last + size * (coarse / usual) ** _POWER
+                reach = last + size * (coarse / budget) ** _POWER
         found = [(*some, 1.0), tuple(places)]
         return found if above else [tuple(1.0 - x for x in row[::-1]) for row in found]
 
@@ -450,6 +454,8 @@ class _Boxes:
                 better = bounds_by_moments(classes, (p, q), levels, self.n, self.parameters, aim, 32)
                 better = np.nan_to_num(better, nan=inf) * self.aim * slack
             values[order] = np.minimum(values[order], better[1:])
+            if better[0] < inf:  # what the ends themselves are above the estimate no cell makes less
+                self.aim = max(self.aim, float(better[0]) * exp(_OF_ENDS * self.room))
         found[i, j] = values
         return found
 

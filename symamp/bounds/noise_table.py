@@ -58,6 +58,8 @@ _OF_ANGLES, _MOST_ANGLES = 5e-5, 300
 """What cells of angles may miss, relatively; and of how many there may be on either side."""
 _SEARCHED = np.geomspace(1e-3, 30.0, 90)
 """Tilts of remainders, in units of a rough guess."""
+_LARGEST_RATE = 300.0
+"""With a larger rate factors of densities are no doubles."""
 _MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 16, 1.001
 """The largest s X of a remainder; rounds until its kappa is nearly found, and what then may be missing."""
 _BITS_OF_CAP, _CAPS = 9, 2.0 ** (np.arange(1.0, 400.0) / 8.0)
@@ -97,6 +99,7 @@ class Shape:
         self.noise, self._has_density, self._half = noise, found is not None, sp.S.Zero if found is None else found
         self._f = Holomorphic(self._half, Z)
         self._known: dict[float, arb] = {}
+        self._powers: dict[float, tuple[float, float]] = {}
 
     @cached_property
     def unsupported(self) -> str | None:
@@ -216,6 +219,18 @@ class Shape:
     def density(self, node: float, place: float) -> arb:
         """Return the density of a message on an input."""
         return self.at(node - place)
+
+    def densities(self, nodes: Sequence[float], place: float) -> Floats:
+        """Return the densities of messages on an input, next to the exact ones: by a few roundings at most."""
+        if not self.has_exponential_tail or self.float_rate > _LARGEST_RATE:
+            return np.array([float(self.density(y, place)) for y in nodes])
+        with at_precision(BALL_BITS):  # e^(-c |y - x|) is a product of what messages and inputs have by themselves
+            for y in {*nodes, place} - self._powers.keys():
+                size = self.c() * self.distance(0.0, y)
+                self._powers[y] = float((-size).exp()), float(size.exp())
+            falling, rising = np.array([self._powers[y] for y in nodes]).T
+            (down, up), half = self._powers[place], float(self.c() / 2)
+        return np.asarray(half * np.where(np.array(nodes) >= place, falling * up, rising * down))
 
     def weights(self, nodes: Sequence[float]) -> list[arb]:
         """Return the integrals of the functions that are 1 at one of the nodes, and 0 at the others."""
@@ -654,7 +669,7 @@ class NoiseTable:
 
     def _densities(self, place: float) -> Floats:
         if place not in self._found:
-            self._found[place] = np.array([float(self.shape.density(y, place)) for y in self.nodes])
+            self._found[place] = self.shape.densities(self.nodes, place)
         return self._found[place]
 
     def _left_over(self, place: float) -> Floats:
@@ -726,9 +741,10 @@ class NoiseTable:
             np.maximum(hidden[:-1], hidden[1:]) * _ROUNDED,
             at_nodes / hidden,
         )
-        with at_precision(BALL_BITS):
-            sums = [float(self.row(x)[1]) for x in (start, end)]
-        small = min(sums) / _ROUNDED
+        small = 1.0 / _ROUNDED
+        if not self.shape.has_exponential_tail:  # whose rows sum to 1
+            with at_precision(BALL_BITS):
+                small = min(float(self.row(x)[1]) for x in (start, end)) / _ROUNDED
         bend = 0.0 if self.shape.has_none_between(start, end) else self.shape.bend
         eta = max(1.0 - (1.0 - bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
         if not bend and self.shape.steps:  # there are no inputs between: nothing but what is cut off
