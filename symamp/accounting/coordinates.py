@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
+from math import exp, inf
 from typing import Any
 
 import sympy as sp
@@ -15,8 +15,10 @@ from symamp.accounting.composition import Composition, RoundProfile
 from symamp.accounting.pairs import round_count
 from symamp.accounting.round import RoundAbove, ShuffledRound
 from symamp.accounting.rounds_proof import RoundsProof, Sums
+from symamp.bounds.reduction import dataset_reduction
 from symamp.certificates.evidence import counts_of_coordinates
 from symamp.certificates.text import exact_double, expression_text
+from symamp.data_sets.search import Repeated
 from symamp.decompositions.to_law import log_above, number
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.order import sign
@@ -46,9 +48,33 @@ _WIDTH, _ACCURACY, _KEPT = 6e-3, Settings(gap=8e-3), 64
 points of its curve are taken; bits of a lower end of delta."""
 
 
+def _alike(held: tuple[str, str]) -> list[tuple[tuple[str, sp.Expr]]]:
+    """Return what others draw from in two data sets: each from one input."""
+    return [((x, sp.Integer(1)),) for x in held]
+
+
 @dataclass(frozen=True)
 class Bit(RoundAbove):
-    """One bit of a unary encoding, of which only upper bounds are used: data sets are those of two bits."""
+    """One bit of a unary encoding: data sets are those of two bits, the victim's first input and the second.
+
+    ``size`` is how many options there are where each of the two bits is that of half of the rounds; else 0, and only
+    upper bounds are used.
+    """
+
+    size: int = 0
+
+    def take_turns(self, eps: float) -> tuple[tuple[Repeated, int], ...]:
+        """Return the data sets of both bits, where all others hold one of the two inputs, or none of them."""
+        bit, n = self.question.subject, self.question.n
+        if not self.size or not isinstance(bit, FiniteMechanism):
+            return ()
+        holds, not_ = bit.inputs
+        pairs = (holds, not_), (not_, holds)
+        held = [(holds, not_), (not_, holds), *([(not_, not_)] if self.size > 2 else [])]
+        some = [[dataset_reduction(bit, *at) for at in zip(pairs, _alike(x), strict=True)] for x in held]
+        variation, settings = Level.of_float(0.0), Settings().rough
+        worst = max(some, key=lambda two: sum(exp(2.0 * x.log_estimate(variation, n, settings)) for x in two))
+        return tuple((x, n) for x in worst)
 
     @property
     def gap(self) -> float:
@@ -64,7 +90,8 @@ class CoordinateSums(RoundProfile, HasCurve):
     """What the coordinates of n messages reveal, each coordinate shuffled, or summed, by itself.
 
     The upper end composes the curves of the coordinates in which two inputs may differ. Of unary encodings the lower
-    end is the divergence of two data sets itself, by all their counts. Of ``joint`` mechanisms both ends are those of
+    end is the divergence of two data sets itself, by all their counts; after many rounds that of both sums, composed.
+    Of ``joint`` mechanisms both ends are those of
     rounds of the parts. Answers have certificates. ``gap`` is a relative width of eps, 6e-3 by default.
 
     >>> import symamp as sa
@@ -83,7 +110,7 @@ class CoordinateSums(RoundProfile, HasCurve):
     def parts(self) -> tuple[tuple[ShuffledRound, int], ...]:
         """The coordinates in which two inputs may differ, as rounds."""
         if isinstance(self.mechanism, Unary):
-            return ((Bit(Question.of(self._bit, self.n, "two_messages")), 2),)
+            return ((Bit(Question.of(self._bit, self.n, "two_messages"), int(self.mechanism["D"])), 2),)
         return tuple((ShuffledRound(Question.of(part, self.n, None)), 1) for part in self.mechanism.parts)
 
     @property
@@ -101,7 +128,12 @@ class CoordinateSums(RoundProfile, HasCurve):
         return Composition.of((found, many * times) for found, times in self.parts)
 
     def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
-        answer = self.rounds(1)._asked(quantity, given, gap, effort)
+        once = self.rounds(1)
+        if isinstance(self.mechanism, Unary):  # the sums of one round are counted out
+            once = Composition.of(
+                (replace(found, size=0), count) for found, count in self.parts if isinstance(found, Bit)
+            )
+        answer = once._asked(quantity, given, gap, effort)
         return (self._epsilon if quantity == "epsilon" else self._delta)(answer)
 
     def _epsilon(self, answer: Answer) -> Answer:

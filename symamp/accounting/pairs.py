@@ -195,10 +195,10 @@ class RoundPairs:
                 curve = CurvePoints.symmetric(points, bottom, top if reaches else None)
                 curves.append(RoundCurve(found, count, curve, bits))
                 continue
-            worst = None if top == 1 else found.below(max(centre, s / 2.0))
-            if worst is not None:
-                below = points_of(*worst, (*levels, *tails), top, bits, limits=limits)
-                curves.append(RoundCurve(found, count, below, bits, worst))
+            worst = () if top == 1 else found.take_turns(max(centre, s / 2.0))
+            for data_set in worst:
+                below = points_of(*data_set, (*levels, *tails), top, bits, limits=limits)
+                curves.append(RoundCurve(found, count // len(worst), below, bits, data_set))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves), limits.was_met)
 

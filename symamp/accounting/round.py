@@ -142,6 +142,11 @@ class Round:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
         return None
 
+    def take_turns(self, eps: float) -> tuple[tuple[Repeated, int], ...]:
+        """Return data sets that are each those of an equal part of the rounds, as a rule one for all, with n."""
+        found = self.below(eps)
+        return () if found is None else (found,)
+
     def alone(self, query: Query) -> Answer | None:
         """Return the answer for one round by itself, None where nothing better than composition is known."""
         return None

@@ -252,7 +252,10 @@ class RoundsProof:
             )
         most = most if self.sums is None else self.sums.most
         below, sums = (self.below, self.sums) if least.mantissa > 0 else (None, None)
-        is_listed = below is not None and all(c.data_set is None or _is_listed(c.data_set[0]) for c in below.curves)
+        is_listed = below is not None and all(
+            c.data_set is None or (_is_listed(c.data_set[0]) and (c.round.text, c.count) in rounds.listed)
+            for c in below.curves
+        )
         sides = {True: self.above, False: below if is_listed else None}
         kinds = [_Kind(text, count) for text, count in rounds.listed]
         for up, side in sides.items():

@@ -136,6 +136,9 @@ _ACCURACY, _SLOW_ACCURACY, _OF_GAP, _SHARE = 1e-3, 1e-2, 0.5, 0.025
 round, and in parts of the bracket."""
 _WIDTH, _WIDEST, _DELTA_GAP = 4.0, 3e-2, 1e-2
 """The width of eps in units of the usual accuracy, and the largest; and the width of delta that sums aim at."""
+_APART = 2.0
+"""How far apart, in places, ends are expected, in units of the width of eps, or of half the width of a round: eps grows
+as the root of n or of rounds, and with half of eps0."""
 _SHARE_OF_ONE, _STRAIGHT = 0.05, 1.5
 """How near ends of one round are sought, in parts of the bracket: some bounds take more than a second. And by which
 factor a slope may differ from that of normal losses."""
@@ -486,7 +489,8 @@ def _of_rounds(
     usual = _SLOW_ACCURACY if slow else max((_ACCURACY, *(_OF_GAP * x for x in gaps)))
     width = _WIDTH * (1.0 if slow else _ACCURACY / usual)
     slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
-    return proofs(goal, replace(begun, slope=slope, accuracy=usual, share=_SHARE), ask)
+    apart = max((_APART * min(width * usual, _WIDEST), *(2.0 * _APART * x for x in gaps)))
+    return proofs(goal, replace(begun, slope=slope, accuracy=usual, share=_SHARE, apart=apart), ask)
 
 
 def _users(n: Count | None) -> tuple[tuple[str, str], ...]:

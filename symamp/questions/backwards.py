@@ -48,8 +48,9 @@ class Range:
     """The numbers x that are looked at: from ``least`` to ``most``, multiples of ``grain``; delta is ``rising`` in x.
 
     ``start`` is the first that is asked about, with about the ``slope`` of what ``bent`` says of it there. Ends are
-    sought to the ``accuracy``, relatively, or to a ``share`` of what is between them. Of normal losses log delta is
-    about as 1/x where it falls, -1/x where it is rising, or, of local budgets, as -1/sinh(x/2)^2.
+    sought to the ``accuracy``, relatively, or to a ``share`` of what is between them, which is expected to be ``apart``
+    in places. Of normal losses log delta is about as 1/x where it falls, -1/x where it is rising, or, of local budgets,
+    as -1/sinh(x/2)^2.
     """
 
     least: float
@@ -61,6 +62,7 @@ class Range:
     grain: float = 0.0
     slope: float = 1.0
     is_budget: bool = False
+    apart: float = 0.0
 
     def place(self, x: float) -> float:
         """Return a place in which the logarithm of log delta is about a line of slope 1 or -1."""
@@ -110,7 +112,9 @@ def _nearest(
     best: Proof | None = None
     proved = failed = last = None
     accuracy, is_flat = numbers.accuracy, False
-    x, step, seen = start, _FIRST_STEP, set[float]()
+    begin, step, seen = numbers.place(start), _FIRST_STEP, set[float]()
+    is_other = above and start != numbers.start
+    x = numbers.admitted(begin + outward * numbers.apart, outward) if is_other else start
     for tries in range(_MOST):
         answer, at = ask(x, above, accuracy), numbers.place(x)
         seen.add(x)
@@ -126,8 +130,8 @@ def _nearest(
             found = outward * (inside - last[1]) / (at - last[0]) if last is not None else slope
             slope, last, is_flat = found if _FLAT < found < _STEEP else slope, (at, inside), abs(found) < _CONSTANT
         root = at - outward * inside / slope
-        if above and len(seen) == 1 and is_told and start != numbers.start:  # the other end is at this place
-            accuracy = max(accuracy, min(numbers.share * abs(root - at), _COARSEST))
+        if is_other and len(seen) == 1 and is_told:
+            accuracy = max(accuracy, min(numbers.share * abs(root - begin), _COARSEST))
         if proved == at and is_told and inside <= _NEAR * accuracy * slope:
             break
         aim = root + outward * accuracy if is_told else at + (-outward if proved == at else outward) * step

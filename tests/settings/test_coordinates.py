@@ -136,6 +136,31 @@ def test_the_vectors_of_the_draft(eps0, low, high):
     assert low <= found.lower <= found.upper <= high
 
 
+def twice(chances, held, n, e):
+    """The divergence of the sums of two collections with one data set, from the laws of both sums."""
+    others = (0,) * held[0] + (1,) * held[1] + (2,) * (n - 1 - sum(held))
+    laws = [coordinates.law_by_convolution(chances, (x, *others)) for x in (0, 1)]
+    some = laws[0].keys() | laws[1].keys()
+    p, q = ({(a, b): law.get(a, 0) * law.get(b, 0) for a in some for b in some} for law in laws)
+    return sum(max(p[x] - e * q[x], F(0)) for x in p)
+
+
+@pytest.mark.parametrize(("size", "p", "q"), [(2, "3/4", "1/4"), (3, "1/2", "1/5"), (3, "3/4", "1/4")])
+def test_two_collections_from_below(size, p, q):
+    n, e = 4, F(6, 5)
+    chances, mechanism = coordinates.unary(size, F(p), F(q)), sa.UnaryEncoding(p=p, q=q, D=size)
+    held = [(n - 1, 0), (0, n - 1), *([(0, 0)] if size > 2 else [])]
+    truth = max(twice(chances, x, n, e) for x in held)
+    low, high = ends(sa.profile(mechanism, n=n, view="coordinates").rounds(2).delta(f"log({e})", gap=1e-3))
+    assert 0.98 * truth <= low <= truth <= high
+
+
+def test_many_collections_are_enclosed():
+    rounds = sa.profile(sa.UnaryEncoding.oue(D=16, eps0=2), n=10**4, view="coordinates").rounds(10)
+    found = rounds.epsilon("1e-8")
+    assert 0.2512 < found.lower < found.upper < 0.2524
+
+
 def test_whole_messages_tell_more():
     for key, told in (("3/4", ("569/1280", "8279/20480")), ("1/2", ("29/125", "12199/62500"))):
         (p, q, e), sums = next((k, v) for k, v in EXACT.items() if k[0] == key)
