@@ -10,8 +10,7 @@ from typing import Any
 
 from . import certificate, training
 from .check import MOST_PRECISION
-from .documents import MOST_BYTES, parsed
-from .refusals import Verdict, judged
+from .documents import MOST_BYTES, Verdict, judged, parsed
 
 __all__ = ["MOST_PRECISION", "Verdict", "main", "verify"]
 

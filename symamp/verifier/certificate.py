@@ -16,9 +16,8 @@ from flint import arb, fmpq
 from . import rounds
 from .check import INFINITY, MOST_WORK, Check, Number, working
 from .claims import Claim, quoted
-from .documents import shaped
+from .documents import CrossedEnds, Verdict, require, shaped
 from .evidence import boxes_of_pairs, coordinates, groups, kinds
-from .refusals import CrossedEnds, Verdict, require
 from .setting import At, Setting
 
 FORMAT, VERSION = "symamp-certificate", 5

@@ -16,7 +16,7 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from .refusals import Malformed, require
+from .documents import Malformed, require
 
 # Limits and precisions of all checks: so that no document takes long, and so that what is seen to be equal is.
 MOST_PRECISION, MOST_FRACTION, MOST_WORK = 8192, 2**19, 10**7

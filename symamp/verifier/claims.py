@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from flint import arb, fmpq
 
 from .check import Check, working
-from .documents import shaped
-from .refusals import CrossedEnds, require
+from .documents import CrossedEnds, require, shaped
 
 Number = Any
 _DIGITS, _MOST_TEXT, _MOST_SHOWN, _MOST_NAMES = 10, 60, 120, 8

@@ -18,9 +18,8 @@ from flint import arb, ctx, fmpq
 
 from .check import INFINITY, NEARLY, TINY, ZERO, Check, Number, is_at_most, is_one, larger, lesser, positive_part
 from .claims import given
-from .documents import shaped
+from .documents import require, shaped
 from .noise import NOISE, DiscreteLaplace
-from .refusals import require
 
 ALL, ORDER, BLANKET = "all", "convex order", "blanket"
 """What the inputs that orbits list stand for: all there are, those with the largest laws, or the least messages."""

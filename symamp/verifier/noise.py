@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from flint import arb, ctx, fmpq
 
-from .refusals import require
+from .documents import require
 
 
 class Laplace:

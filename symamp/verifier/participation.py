@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from flint import arb, fmpq
 
 from .check import Check, Number, larger, positive_part
-from .documents import shaped
+from .documents import require, shaped
 from .mechanisms import Budget, Component, Law, Mechanism, Pair, Triple, merged
-from .refusals import require
 
 SHAPE: dict[str, Any] = {
     "honest": str, "present": str, "leaks": str, "poisson": bool, "removal": bool, "victim": str,

@@ -15,10 +15,9 @@ from flint import acb, arb, fmpq
 
 from . import sums
 from .check import INFINITY, Check, Number, is_at_most, larger, working
-from .documents import shaped
+from .documents import CrossedEnds, require, shaped
 from .evidence import kinds, triples
 from .mechanisms import Given, members
-from .refusals import CrossedEnds, require
 from .setting import At, Setting
 
 _MOST_POINTS, _MOST_FREQUENCIES, _MOST_BITS, _MOST_FLOOR = 5_000, 60_000, 4096, 2**16

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 from flint import fmpq
 
 from .check import Check, Number
-from .documents import shaped
+from .documents import require, shaped
 from .mechanisms import Given, Mechanism, Table, members, read
 from .participation import Participation
-from .refusals import require
 
 MESSAGES, DATA = "messages", "data"
 MOST_USERS, MOST_GROUPS, MOST_ROUNDS = 10**18, 64, 10**6

@@ -14,10 +14,9 @@ from flint import arb, ctx, fmpq
 
 from .check import INFINITY, Check, Number, working
 from .claims import given
-from .documents import shaped
+from .documents import require, shaped
 from .mechanisms import Component, Triple, mark
 from .noise import DiscreteGaussian, Gaussian, Laplace, Logistic
-from .refusals import require
 
 CELLS = {"from": str, "to": str, "count": int}
 STATISTIC = {"size": int, "first": int, "places": [str], "numbers": [int]}

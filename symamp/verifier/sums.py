@@ -11,7 +11,7 @@ from typing import Any
 from flint import acb, arb, ctx, fmpq
 
 from .check import working
-from .refusals import require
+from .documents import require
 
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
 Group = Any  # (values with their masses, mass of the null symbol or None, number of draws)

@@ -21,9 +21,8 @@ from . import steps, sums
 from .certificate import MANY
 from .check import MOST_PRECISION, MOST_WORK, Check, Number, working
 from .claims import Claim, given, quoted
-from .documents import shaped
+from .documents import Verdict, require, shaped
 from .evidence import triples
-from .refusals import Verdict, require
 from .rounds import hull_above, hull_below, sum_of_losses
 from .steps import CELLS, REPLACE, Noise, require_statistic
 

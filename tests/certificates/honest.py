@@ -21,8 +21,8 @@ import symamp as sa
 from symamp.verifier import certificate as checks
 from symamp.verifier import rounds, verify
 from symamp.verifier.check import Check, working
+from symamp.verifier.documents import Refusal
 from symamp.verifier.evidence import kinds
-from symamp.verifier.refusals import Refusal
 from symamp.verifier.setting import At, Setting
 from tests.oracle import envelope, histograms
 

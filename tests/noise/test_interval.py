@@ -26,8 +26,8 @@ from symamp.schemas.validation import check_document
 from symamp.sums.divergence import Settings
 from symamp.verifier import noise as verifier_noise
 from symamp.verifier.check import INFINITY, Check, working
+from symamp.verifier.documents import Invalid
 from symamp.verifier.evidence import all_data_sets, boxes_of_pairs
-from symamp.verifier.refusals import Invalid
 from symamp.verifier.setting import At, Setting
 
 # -------------------------------------- An oracle in fractions: inputs at multiples of log 2, messages in cells

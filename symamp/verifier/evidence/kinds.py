@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from ..check import MOST_PRECISION, ZERO, Number, larger
 from ..claims import quoted
-from ..documents import shaped
+from ..documents import require, shaped
 from ..mechanisms import Budget, Given, Mechanism, Pair, law
-from ..refusals import require
 from ..setting import At, Setting
 from . import (
     boxes_of_pairs,

@@ -14,10 +14,9 @@ from flint import arb, fmpq
 
 from .. import sums
 from ..check import Check, Number, larger
-from ..documents import shaped
+from ..documents import require, shaped
 from ..mechanisms import Mechanism, Pair, Triple, Triples, law
 from ..participation import Participation
-from ..refusals import require
 from ..setting import At, drawn
 
 LIMIT, VISIBLE = "limit", "visible"
