@@ -6,10 +6,9 @@ from functools import partial
 
 from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import PROBABILITIES, SHUFFLED, ProofStatus
-from symamp.bounds.pairs_of_a_table import Pair
+from symamp.bounds.pairs_of_a_table import MaxOverRows, Pair
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.blanket import table_blanket
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.numeric_table import NumericTable

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import DESCRIBED, PROBABILITIES, SHUFFLED, ProofStatus
-from symamp.bounds.pairs_of_a_table import Pair, is_small, positive_messages
+from symamp.bounds.pairs_of_a_table import MaxOverRows, Pair, is_small, positive_messages
 from symamp.bounds.reduction import PairOfInputs, is_large_table, listed, pairs_of_inputs, triples_of_rows
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.laws.law import Level

@@ -18,11 +18,10 @@ from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.few_users import HISTOGRAMS
 from symamp.bounds.interval import BoxesEvidence, NoiseInterval
-from symamp.bounds.pairs_of_a_table import IN_COMMON, common_tilt, open_pairs
+from symamp.bounds.pairs_of_a_table import IN_COMMON, MaxOverRows, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS, CandidateBounds
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_bound import MaxOverRows
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
 from symamp.certificates.evidence import Data, Proof, bits

@@ -14,7 +14,7 @@ import sympy as sp
 from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.checks import check_probabilities
 from symamp.decompositions.decomposition import Decomposition, merged
-from symamp.decompositions.listed_laws import ComparedLaws, compare_laws
+from symamp.decompositions.pair_groups import ComparedLaws, compare_laws
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import groups_of
 from symamp.errors import ArgumentError, Problem, VerificationError, one_of

@@ -16,6 +16,7 @@ from symamp import errors
 from symamp.bounds.blanket import BLANKET
 from symamp.bounds.own_law import own_law
 from symamp.bounds.pairs_of_a_table import (
+    MaxOverRows,
     badly_blanketed,
     best,
     chi_squares,
@@ -27,7 +28,6 @@ from symamp.bounds.pairs_of_a_table import (
     worst_triples,
 )
 from symamp.bounds.reduction import Reduction, dataset_reduction
-from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.pairs import distinct_pairs, pair_classes
 from symamp.decompositions.to_law import law_of, level_of

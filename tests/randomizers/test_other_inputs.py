@@ -17,8 +17,7 @@ from scipy import optimize, special
 from scipy.special import gammaln
 
 import symamp as sa
-from symamp.decompositions.listed_laws import compare_laws
-from symamp.decompositions.pair_groups import NEAR, SMALL, PairGroup, Pattern, by_excess, free_sets
+from symamp.decompositions.pair_groups import NEAR, SMALL, PairGroup, Pattern, by_excess, compare_laws, free_sets
 from symamp.decompositions.randomizer import groups_of
 from symamp.decompositions.to_law import law_of
 from symamp.formulas.normal_form import normal

@@ -15,10 +15,9 @@ from flint import arb
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
 from symamp.bounds.envelope import EnvelopePairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED, ProofStatus
-from symamp.bounds.pairs_of_a_table import Pair, badly_hidden, common_bounds, positive_messages
+from symamp.bounds.pairs_of_a_table import MaxOverRows, Pair, badly_hidden, common_bounds, positive_messages
 from symamp.bounds.reduction import PairOfInputs, Reduction, is_large_table, listed, pairs_of_inputs, triples_of_rows
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.decompositions.pair_groups import PairGroup
 from symamp.decompositions.pairs import pairs_with_equal_laws
