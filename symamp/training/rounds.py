@@ -30,9 +30,11 @@ from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
-from symamp.sums.kernels.antithetic import Wave, expected_excess
+from symamp.sums.kernels import antithetic, progression
+from symamp.sums.kernels.antithetic import Wave
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import BentLine, Line, Lognormal, line_of
+from symamp.sums.kernels.progression import Progression
 from symamp.training.steps import OPPOSITE, WITH_WITHOUT, Numbering, Shifts, Step
 from symamp.verifier import MOST_PRECISION
 
@@ -50,8 +52,9 @@ _ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
 would take minutes, are not asked."""
 _CELLS, _STATISTIC_BITS, _SPARE_BITS = 600, 256, 32
 """Cells of the largest of batch sums, bits of laws of statistics, and how many more certificates have."""
-_FIRST_EPS, _NEAR = 1e-4, 1.0
-"""Where a root is looked for first where nothing is known, and how near to it, in the logarithm, estimates are."""
+_FIRST_EPS, _NEAR, _NEARLY = 1e-4, 1.0, 4.0
+"""Where a root is looked for first where nothing is known, and how near to it, in the logarithm, estimates are; and how
+far below delta errors are of estimates that are sums."""
 _GAP_OF_LAWS, _GAP_OF_CELLS = Settings(gap=1e-6), Settings(3e-4, 4_000, 2_000, 1_000)
 """How close sums are taken of tables and noise with a density; and of cells, which are many and say no more."""
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
@@ -66,8 +69,8 @@ _RARE = -120.0
 """The logarithm below which lines are for few levels."""
 _MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
 """Numbers of large summands by which an estimate of rare losses is made."""
-_LARGE_EPS = 100.0
-"""Beyond it waves would take too many frequencies."""
+_LARGE_EPS, _WORK_OF_WAVES = 100.0, 150.0
+"""Beyond it waves would take too many frequencies; and what a unit of their work is of one of a progression's."""
 _SPLITS, _GRID_REACH = 30, 40.0
 """Halvings that share a level between two orders, and how far places of an event are looked for, in deviations."""
 _CERTAIN = fmpq(1)
@@ -158,8 +161,8 @@ class OneEpoch(DirectedRound):
             return guess
         return self._solved(log_delta, side, _ROOM * guess, 1e-14)
 
-    def _solved(self, log_delta: float, side: int, high: float, accuracy: float) -> float:
-        log_least, farther, top = log_delta - FAR_BELOW, _LARGER, self.budget
+    def _solved(self, log_delta: float, side: int, high: float, accuracy: float, far_below: float = FAR_BELOW) -> float:
+        log_least, farther, top = log_delta - far_below, _LARGER, self.budget
         last = top * (1.0 - 1e-12) if top < inf else inf
 
         def miss(eps: float) -> float:
@@ -285,7 +288,7 @@ class Allocation(OneEpoch):
         if law is None:
             return self._by_laws(level, log_least)
         if self.shifts == OPPOSITE:
-            return self._by_wave(law, level, log_least)
+            return self._by_frequencies(law, level, log_least)
         jump = self._by_one_jump(law, level) if self._may_be_sharp(law, level, log_least) else None
         with at_precision(_BITS):
             enough = _ENOUGH * arb(log_least).exp()
@@ -344,13 +347,18 @@ class Allocation(OneEpoch):
                 value = (line.stop_loss(t * e) - t * level.exponential_minus_one()) / t
             return Found((value, value), lambda: line.shown)
 
-    def _by_wave(self, law: Lognormal, level: Level, log_least: float) -> Found:
-        """Return the divergence for replacement: by a wave, by laws of cells, or by closed forms."""
-        wave = self._wave(law, level, log_least)
-        if wave is not None:
-            with at_precision(wave.precision(law)):
-                low, high = expected_excess(law, self.steps, level.exponential(), wave)
-                return Found((low / self.steps, high / self.steps), lambda: wave.shown(law, self.steps))
+    def _by_frequencies(self, law: Lognormal, level: Level, log_least: float) -> Found:
+        """Return the divergence for replacement: by frequencies, by laws of cells, or by closed forms."""
+        plan = self._frequencies(law, level, log_least)
+        if plan is not None:
+            with at_precision(plan.precision(law)):
+                e = level.exponential()
+                low, high = (
+                    antithetic.expected_excess(law, self.steps, e, plan)
+                    if isinstance(plan, Wave)
+                    else progression.expected_excess(law, self.steps, e, plan)
+                )
+                return Found((low / self.steps, high / self.steps), lambda: plan.shown(law, self.steps))
         if log_least < _LEAST_LOG_OF_LAWS:
             return Found(self._by_closed_forms(law, level, log_least), lambda: None)
         if log_least not in self._poor:
@@ -361,11 +369,18 @@ class Allocation(OneEpoch):
         ends = self._by_closed_forms(law, level, log_least)
         return Found(ends, lambda: self._by_laws(level, log_least).plan())
 
-    def _wave(self, law: Lognormal, level: Level, log_least: float) -> Wave | None:
+    def _frequencies(self, law: Lognormal, level: Level, log_least: float) -> Progression | Wave | None:
+        """Return the frequencies that take least work: in geometric progression, or at equal distances."""
         with at_precision(_BITS):
-            e, eps = float(level.exponential()), float(level.eps())
-        waves = (Wave.of(law, self.steps, e, log_least + x + log(self.steps)) for x in _ROUGHER)
-        return next((wave for wave in waves if wave is not None), None) if eps <= _LARGE_EPS else None
+            eps, accuracy = float(level.eps()), log_least + log(self.steps)
+        found = Progression.of(law, self.steps, eps, accuracy)
+        if (found is None or not found.is_quick(law)) and eps <= _LARGE_EPS:
+            rougher = _ROUGHER if found is None else _ROUGHER[:1]
+            waves = (Wave.of(law, self.steps, exp(eps), accuracy + x) for x in rougher)
+            wave = next((wave for wave in waves if wave is not None), None)
+            if wave is not None and (found is None or wave.work(law) < _WORK_OF_WAVES * found.work(law)):
+                return wave
+        return found
 
     @cached_property
     def _poor(self) -> set[float]:
@@ -395,7 +410,7 @@ class Allocation(OneEpoch):
             with at_precision(_BITS):
                 if one.eps() + other.eps() <= level.eps():
                     high = parts[0] + one.exponential() * parts[1]
-        place, least = self._event(law, eps)
+        place, least, _ = self._event(law, eps)
         with at_precision(_BITS + int(4.0 * abs(log_least))):
             s, e = law.sigma(), level.exponential()
             far, near = ([_normal((shift - x) / s) for shift in (1, 0, -1)] for x in (arb(place), arb(least)))
@@ -405,8 +420,8 @@ class Allocation(OneEpoch):
             low = near[1] * (single - e * (far[2] * near[1] + n * far[1] * near[2])) - twice
             return (low * near[1] ** (n - 2)).max(least_of_all), high.min(normal_divergence(2 / s, level.eps(), e))
 
-    def _event(self, law: Lognormal, eps: float) -> tuple[float, float]:
-        """Return places c and d: that a message is above c, and all others above d, seems to say most."""
+    def _event(self, law: Lognormal, eps: float) -> tuple[float, float, float]:
+        """Return places c and d: that a message is above c, and all others above d, seems to say most; and its log."""
         others, s, tail = float(self.steps - 1), float(law.sigma().mid()), np.vectorize(log_ndtr)
         d = s * np.linspace(-_GRID_REACH, _GRID_REACH, _CELLS)
         near = [tail((shift - d) / s) for shift in (1.0, 0.0, -1.0)]
@@ -417,8 +432,9 @@ class Allocation(OneEpoch):
             far = [tail((shift - c) / s) for shift in (1.0, 0.0, -1.0)]
             more, less = (np.logaddexp(far[i] + near[1], log(others) + far[1] + near[i]) for i in (0, 2))
             value = (others - 1.0) * near[1] + more + np.log1p(-np.exp(eps + less - more))
-        best = int(np.nanargmax(np.where(np.isfinite(value), value, -1e308)))
-        return float(c[best]), float(d[best])
+        value = np.where(np.isfinite(value), value, -1e308)
+        best = int(value.argmax())
+        return float(c[best]), float(d[best]), float(value[best])
 
     def _by_laws(self, level: Level, log_least: float) -> Found:
         found = [
@@ -449,8 +465,13 @@ class Allocation(OneEpoch):
                 high = float(root_between(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
             if self.shifts != OPPOSITE or high < most:
                 return high
-        law = self._laws(log_delta - FAR_BELOW)[-1]
-        guess = min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+            law, high = self._summand, _FIRST_EPS
+            while self._event(law, high)[2] > log_delta and high < LARGEST_EPS:
+                high *= 1.5
+            if self._frequencies(law, Level.of_float(high), log_delta - _NEARLY) is not None:
+                return self._solved(log_delta, 0, high, _ROUGH, _NEARLY)
+        cells = self._laws(log_delta - FAR_BELOW)[-1]
+        guess = min(estimate_epsilon(cells, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
         if self.shifts == OPPOSITE:
             return guess
         # Estimates know no lattices, which enclose what kernels of heavy tails do not tell.

@@ -15,7 +15,7 @@ from itertools import pairwise
 from math import ceil, log, pi, sqrt
 from typing import Any
 
-from flint import acb, acb_mat, arb, fmpq
+from flint import acb, acb_mat, acb_poly, arb, arb_poly, fmpq
 
 from . import steps, sums
 from .certificate import MANY
@@ -36,14 +36,17 @@ _JUMP = {"kind": str, "precision": int, "threshold": str, "place": str, "tilt": 
 _CONTOUR = {"kind": str, "precision": int, "count": int} | dict.fromkeys(("scale", "angle", "width", "step"), str)
 _WAVE = {"kind": str, "precision": int, "count": int, "tail": _JUMP}
 _WAVE |= dict.fromkeys(("start", "end", "tilt", "peak", "left", "turn"), str)
+_PROGRESSION = {"kind": str, "precision": int} | dict.fromkeys(("order", "first", "count"), int)
+_PROGRESSION |= dict.fromkeys(("rate", "step", "strip", "turn"), str)
 _LAWS = {"kind": str, "precision": int, "above": dict, "below": dict}
 _STATISTIC = {"kind": str, "precision": int}
 _PLANS: dict[str, dict[str, Any]] = {"laws": _LAWS, "statistic": _STATISTIC}
 _PLANS |= {"wave": _WAVE, "line": _LINE, "jump": _JUMP, "contour": _CONTOUR, "closed": {"kind": str, "precision": int}}
+_PLANS |= {"progression": _PROGRESSION}
 _CURVE = {"steps": int, "right": [int], "left": [int]}
 _ROUNDS = {"kind": str, "precision": int, "plan": sums.KERNEL, "curves": [_CURVE]}
 _MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
-_MOST_COUNT, _MOST_TERMS, _BINS, _PLACES = 50_000, 4 * 10**9, 120, 22
+_MOST_COUNT, _MOST_TERMS, _BINS, _PLACES, _MOST_ORDER = 50_000, 4 * 10**9, 120, 22, 256
 
 
 def verdict(data: Any) -> Verdict:
@@ -216,9 +219,11 @@ class _Training:
             if t == 1:
                 value = _closed(arb(self.sigma), arb(self.rate), e, name)
                 return value.lower(), value.upper()
-            require((plan["kind"] == "wave") == self.replaced, f"{name}: no evidence of this order", "invalid")
-            if self.replaced:
-                low, high = _wave(self.check, self.sigma, t, e, plan)
+            of_two = plan["kind"] in ("wave", "progression")
+            require(of_two == self.replaced, f"{name}: no evidence of this order", "invalid")
+            if of_two:
+                evaluated = _wave if plan["kind"] == "wave" else _progression
+                low, high = evaluated(self.check, self.sigma, t, e, plan)
                 return (low / t).lower(), (high / t).upper()
             if plan["kind"] == "jump":
                 require(name == "remove", f"{name}: no evidence of this order")
@@ -511,6 +516,98 @@ def _damped(check: Check, s: arb, e: arb, y: arb, room: float) -> arb:
     found = sum((weight * (-y * (x + e * z)).exp() for weight, x, z in _symmetric(s, h, last)), arb(0))
     error = 2 * (arb(a) * a / 2).exp() / (2 * arb.pi() * a / h).expm1() + (arb(last) * h / arb(2).sqrt()).erfc()
     return (found + error).upper()
+
+
+# ------------------------------------------------------------------ Replacement: frequencies in geometric progression
+
+
+def _progression(check: Check, sigma: fmpq, t: int, e: arb, plan: Any) -> tuple[arb, arb]:
+    """Return ends of E(T - E T')_+ (section 2 of the proof, frequencies in geometric progression)."""
+    log_rate, h, strip, turn = (arb(check.fraction(plan[x])) for x in ("rate", "step", "strip", "turn"))
+    s, k, first, count, bits = arb(sigma), plan["order"], plan["first"], plan["count"], plan["precision"]
+    require(2 <= k <= _MOST_ORDER and abs(first) <= _MOST_STEPS and h > 0, "progression: a number out of range")
+    rate, start, end = log_rate.exp(), (h * first).exp(), (h * (first + count)).exp()
+    good = strip > 0 and strip < arb.pi() / 2 and turn >= 0 and turn <= arb.pi() / 2
+    require(good and rate * start <= 1 and rate * end >= 2 * k, "progression: a number out of range", "invalid")
+    check.spend(50 * k * k + count * k)
+    sizes, signed = (_moments(s, t, x, k) for x in (e, -e))
+    powers = [rate**j / arb(j + 1).gamma() for j in range(k + 1)]
+    series = [
+        sum((acb(0, 1) ** i * signed[i] * powers[j - i] for i in range(j + 1)), acb(0)) for j in range(k)
+    ]  # of e^(rate u) times the transform
+    lacking = arb(1).exp() * sum((sizes[i] * powers[k - i] for i in range(k)), arb(0))
+    grown, slower, edge = (t * (s * strip) ** 2 / 2).exp(), rate * strip.cos(), arb(0)
+    whole = rate
+    for j in range(2, k):
+        edge += abs(series[j]) * arb(j - 1).gamma() / slower ** (j - 1)
+        whole -= series[j].real * arb(j - 1).gamma() / rate ** (j - 1)
+    edge += (grown * sizes[k] + lacking) / ((k - 1) * rate ** (k - 1))
+    edge += rate * (1 + grown + abs(series[1]) / slower)
+    error = 2 * edge / (2 * arb.pi() * strip / h).expm1()
+    error += h * (sizes[k] + lacking) * start ** (k - 1) / (1 - (-(k - 1) * h).exp())
+    room = 45.0 + bits * log(2.0) / t + float((s * turn) ** 2) / 2.0
+    bound = ((s * turn) ** 2 / 2).exp() * _damped(check, s, e, end * turn.sin(), room)
+    error += bound.upper() ** t * h / (end * (1 - (-h).exp()))
+    size = sum((abs(x) * end**j for j, x in enumerate(series)), arb(0))
+    error += size * (-rate * end).exp() / end * h / (1 - (-rate * end * h / 2).exp())
+    for j, phi in enumerate(_spread(check, s, e, h, first, count, bits), first):
+        u = (h * j).exp()
+        replaced = sum((x.real * u**i for i, x in enumerate(series)), arb(0)) * (-rate * u).exp()
+        whole += h * (replaced - (phi**t).real) / u
+    value, error = t * (1 - e) / 2 + whole / arb.pi(), error.upper() / arb.pi()
+    return (value - error).lower(), (value + error).upper()
+
+
+def _moments(s: arb, t: int, e: arb, order: int) -> list[arb]:
+    """Return E(T + e T')^j/j! for j <= order."""
+    one = [arb(0)] * (order + 1)
+    for a in range(order + 1):
+        for b in range(order + 1 - a):  # the mean of L^a L'^b, where L' = e^(-1/s^2)/L
+            mean = (arb((a - b) * (a - b - 1) - 2 * b) / (2 * s * s)).exp()
+            one[a + b] += mean * e**b / (arb(a + 1).gamma() * arb(b + 1).gamma())
+    found, square, n = arb_poly([1]), arb_poly(one), t
+    while n:
+        if n % 2:
+            found = arb_poly((found * square).coeffs()[: order + 1])
+        square, n = arb_poly((square * square).coeffs()[: order + 1]), n // 2
+    return [found[j] for j in range(order + 1)]
+
+
+def _spread(check: Check, s: arb, e: arb, step: arb, first: int, count: int, bits: int) -> list[acb]:
+    """Return E exp(iu(L - E L')) at u = e^(j step): a turned trapezoidal rule, by products of polynomials."""
+    room, rough = bits * log(2.0) + 3.0, float(s)
+    a, reach = min(sqrt(room / 2.0), 1.2 * rough), sqrt(2.5 * room)
+    parts = ceil(float(step) * rough * (room + 2.0 * a * a) / (2.0 * pi * a))
+    last = ceil(reach * parts / (float(step) * rough)) + 1
+    together = max(last // parts, 1)
+    terms = count * parts + 2 * last * (1 + count // together)
+    require(terms * bits <= _MOST_TERMS, f"too large: more than {_MOST_TERMS} bits of terms")
+    check.spend(10 * terms)
+    found: list[acb] = []
+    with working(int(2.5 * bits + a * a) + 64):
+        fine, lag, width = step / parts, 1 / (2 * s * s), arb(a)
+        h, back, grown = s * fine, acb(0, width / s - arb.pi() / 2).exp(), (width * width / 2).exp()
+        error = grown * ((width * width).exp() + (-width * width).exp()) / (2 * arb.pi() * width / h).expm1()
+        enough = arb(2.0 * room)  # smaller factors are left out, as weights sum to at most 2
+        error += (last * h / arb(2).sqrt()).erfc() + 4 * (-enough).exp()
+        ball = (grown * error).upper() * arb(0, 1)
+        for j in range(0, count, together):
+            some = min(together, count - j)
+            low, high = parts * (first + j) - last, parts * (first + j + some - 1) + last
+            middle = (low + high) // 2
+            left, right = list[acb](), list[acb]()
+            for p in range(low, high + 1):  # L at u and z is that of p, L' that of q, 2z/h = p - q
+                size, place = (fine * p - lag).exp(), -((h * (p - middle)) ** 2) / 4
+                turned = acb(0, -width * h * (p - middle) / 2)
+                rates = (back * size, place + turned), (e * back.conjugate() * size, place - turned)
+                for factors, (rate, weight) in zip((left, right), rates, strict=True):
+                    factors.append(acb(0) if rate.real > enough else (weight - rate).exp())
+            product = acb_poly(left) * acb_poly(right)
+            for i in range(some):
+                p = parts * (first + j + i)
+                value = product[2 * (p - low)] * ((h * (p - middle)) ** 2 / 2).exp()
+                found.append(grown * h / (2 * arb.pi()).sqrt() * value + acb(ball, ball))
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------- One large summand

@@ -48,6 +48,25 @@ def test_answers_have_certificates(sigma, steps, delta):
     )
 
 
+@pytest.mark.parametrize(
+    ("sigma", "steps", "delta"), [("3/10", 10, "1e-3"), pytest.param("5", 10, "1e-30", marks=pytest.mark.slow)]
+)
+def test_few_replaced_steps_have_certificates(sigma, steps, delta):
+    data = training(sigma, steps, neighbours="replace").epsilon(delta).certificate()
+    plan = data["above"]["replace"]
+    assert judged(data) == "valid"
+    assert plan["kind"] == "progression"
+    changes = {"order": 2, "step": f"({plan['step']})*3", "strip": "1/9", "count": 9, "first": -(10**10), "rate": "40"}
+    for name, other in (changes | {"turn": "2", "precision": 64}).items():
+        changed = copy.deepcopy(data)
+        changed["above"]["replace"][name] = other
+        assert judged(changed) != "valid"
+    for end, factor in (("upper", 10**10 - 1), ("lower", 10**10 + 1)):
+        changed = copy.deepcopy(data)
+        changed["claim"][end] = f"({data['claim'][end]})*{factor}/{10**10}"
+        assert judged(changed) == "invalid"
+
+
 def test_replacement_has_certificates():
     """0.267473573245 was computed independently."""
     data = training(neighbours="replace").epsilon("1e-6").certificate()

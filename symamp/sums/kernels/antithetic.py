@@ -26,7 +26,7 @@ _FARTHER, _MOST_TRIES, _PART = 1.25, 30, 16.0
 """By how much, and how often, what T exceeds is enlarged until that is proved to be rare enough; and the height of a
 wave where it may be 0, as a part of what lies below."""
 _TILTS, _COUNTS = np.geomspace(1e-4, 1e20, 401), np.geomspace(1.0, 1e5, 60)
-_TURNS = np.concatenate([np.geomspace(2e-3, 0.04, 6), np.linspace(0.05, 1.5, 10)])
+TURNS = np.concatenate([np.geomspace(2e-3, 0.04, 6), np.linspace(0.05, 1.5, 10)])
 """Tilts, numbers of frequencies and turns that are tried: with much noise the best turns are small."""
 _TURN, _TURN_OF_BOUNDS = 1.2, 1.5
 """By what angle paths are moved at most; strips of real integrands are as wide as this allows."""
@@ -63,18 +63,21 @@ class Wave:
         both = values + level * exp(-1.0 / float(law.sigma().mid()) ** 2) / values
         u = step * _COUNTS
         with np.errstate(all="ignore"):
-            damped = np.array([np.log(np.exp(-np.outer(u * np.sin(x), both)) @ weights) for x in _TURNS])
-        logs = damped + (float(law.sigma().mid()) * _TURNS[:, None]) ** 2 / 2.0
+            damped = np.array([np.log(np.exp(-np.outer(u * np.sin(x), both)) @ weights) for x in TURNS])
+        logs = damped + (float(law.sigma().mid()) * TURNS[:, None]) ** 2 / 2.0
         small = n * logs.min(axis=0) + log(8.0 / (2.0 * pi * step)) - np.log(_COUNTS) < log_accuracy
         if not small.any():
             return None
         k = int(small.argmax())
         bits = int((log(n / step) - log_accuracy) / log(2.0)) + _SPARE_BITS
         count = ceil(_COUNTS[k])
-        found = Wave(start, end, tilt, peak, left, count, float(_TURNS[logs[:, k].argmin()]), bits)
-        a, _, last = _path(float(law.sigma().mid()), bits)
-        work = count * 2.0 * last * (bits + a * a / 2.0)
-        return found if count < MOST_FREQUENCIES and work < _MOST_WORK else None
+        found = Wave(start, end, tilt, peak, left, count, float(TURNS[logs[:, k].argmin()]), bits)
+        return found if count < MOST_FREQUENCIES and found.work(law) < _MOST_WORK else None
+
+    def work(self, law: Lognormal) -> float:
+        """Return frequencies, times nodes, times bits."""
+        a, _, last = _path(float(law.sigma().mid()), self.bits)
+        return self.count * 2.0 * last * (self.bits + a * a / 2.0)
 
     def precision(self, law: Lognormal) -> int:
         """Return the bits of frequencies and of the level: moving a path enlarges what they are off by."""

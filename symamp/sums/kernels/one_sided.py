@@ -569,12 +569,13 @@ def log_moment(law: Lognormal, n: int, order: int) -> arb:
             terms.append((rate * (j * (j - 1))).exp() / factorial)
         square, result, k = arb_poly(terms), arb_poly([1]), n
         while k:
-            result = _cut(result * square, order) if k & 1 else result
-            square, k = _cut(square * square, order), k >> 1
+            result = cut_series(result * square, order) if k & 1 else result
+            square, k = cut_series(square * square, order), k >> 1
         return (result[order] * factorial).log() - order * arb(n).log()
 
 
-def _cut(p: arb_poly, order: int) -> arb_poly:
+def cut_series(p: arb_poly, order: int) -> arb_poly:
+    """Return a series without what is beyond an order."""
     return arb_poly(p.coeffs()[: order + 1])
 
 
