@@ -297,7 +297,7 @@ class ShuffledRound(Round):
         if victims:  # whoever it is, of all groups that are asked about
             ladder: CandidateBounds = OnlyBound(MaxOverPairs.of(p for v in victims for p in v.bound.parts))
         else:
-            ladder = CandidateBounds(self.question.subject, self.question.method)
+            ladder = CandidateBounds(self.question.subject, self.question.method, many=True)
         deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n, settings)[0])
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n, settings)

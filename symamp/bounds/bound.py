@@ -437,8 +437,9 @@ class Bound(Statement):
     upper bound: fast ones first, None if it is evaluated on request only. ``skip_by_default`` says if another bound is
     known to be at least as good; ``too_costly`` if this one takes too long at a level and a number of users, for a
     question with a multiple of the usual work (``Limits.patience``); ``only_above`` is the relative width of the
-    bracket of epsilon below which the bound is not tried. ``floor`` gives parts that the bound is never below: if they
-    are fast, the bound is made only if it can be the smallest.
+    bracket of epsilon below which the bound is not tried; ``takes_seconds`` says that curves of many levels leave it
+    out. ``floor`` gives parts that the bound is never below: if they are fast, the bound is made only if it can be the
+    smallest.
 
     If not everyone takes part, a bound applies if its parts are ``triples`` that are valid for every number of users.
     ``removed`` gives the parts for the removal of the victim's report, for which A2 lies below what each other user
@@ -463,6 +464,7 @@ give a table or a family
     floor: Callable[[Subject], Iterable[PairBound]] | None = field(repr=False, default=None)
     too_costly: Callable[[Subject, Level, int, float], bool] = field(repr=False, default=lambda *_: False)
     only_above: float = 0.0
+    takes_seconds: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
     triples: bool = False
     removed: Parts | None = field(repr=False, default=None)
 

@@ -109,6 +109,11 @@ def _skipped(subject: Subject) -> bool:
     return not few or len(pairs) > _MOST_PAIRS
 
 
+def _has_groups(subject: Subject) -> bool:
+    """Return whether groups of pairs are declared, of which several have to be searched."""
+    return subject.mechanism is not None and groups_of(subject.mechanism) is not None
+
+
 def _are_short(triples: tuple[Reduction, ...]) -> bool:
     return all(len(t.decomposition.components) <= _MOST_VALUES for t in triples)
 
@@ -149,4 +154,5 @@ FEW_MESSAGES = Bound(
     skip_by_default=_skipped,
     too_costly=_too_costly,
     only_above=_ONLY_ABOVE,
+    takes_seconds=_has_groups,
 )

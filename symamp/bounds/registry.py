@@ -75,10 +75,16 @@ Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
 
 
 class CandidateBounds:
-    """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, fast ones first."""
+    """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, fast ones first.
 
-    def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
-        self._analyses = by_default(subject) if method is None else (named(method, subject),)
+    With ``many`` levels to come, those that take seconds at one are asked by name only.
+    """
+
+    def __init__(
+        self, subject: Subject, method: str | None, progress: Progress | None = None, *, many: bool = False
+    ) -> None:
+        proved = (found for found in by_default(subject) if not (many and found.takes_seconds(subject.randomizers[0])))
+        self._analyses = tuple(proved) if method is None else (named(method, subject),)
         self._subject, self._progress = subject, progress
         self._made: dict[str, MaxOverPairs] = {}
         self._floors: dict[str, tuple[PairBound, ...]] = {}

@@ -337,3 +337,9 @@ def test_pairs_in_a_cell_of_shares_have_segments_of_mixtures():
     # A share goes through both laws of a kind at once: with each end a kind of its own the envelope stands in.
     bracket = sa.epsilon(sa.DuchiVector(m=50, eps0=4), n=1000, delta="1e-8", method="few_messages")
     assert 2.61797 <= bracket.upper <= 2.68
+
+
+def test_curves_of_many_levels_leave_out_what_takes_seconds_at_one():
+    # With searches at few levels in place of quick bounds at many the upper end was 2.4155.
+    bracket = sa.profile(sa.Harmony(d=2, eps0=4), n=1000).rounds(2).epsilon("1e-6")
+    assert 2.11 <= bracket.lower <= bracket.upper <= 2.33
