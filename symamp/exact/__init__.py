@@ -10,3 +10,7 @@ from symamp.exact.histograms import Divergence, divergence
 from symamp.exact.worst_dataset import Neighbours, WorstDataset, worst_dataset
 
 __all__ = ["Divergence", "Neighbours", "WorstDataset", "divergence", "worst_dataset"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -158,6 +158,8 @@ class TwoEnds(ShownAsText):
     symamp.errors.ArgumentError: float: epsilon is an interval; take .upper, or .lower, or print f"{answer:.6f}"
     """
 
+    _internal_names = "exact_ends"
+
     def exact_ends(self) -> tuple[Dyadic, Dyadic]:
         """Return both ends as they are known."""
         raise NotImplementedError
@@ -275,7 +277,7 @@ class Bracket(TwoEnds):
     (('0.25', '0.3125'), 0.2)
     """
 
-    _internal_names = "asked_about ends_json exact_ends is_probability least most shown_evidence"
+    _internal_names = "asked_about ends_json is_probability least most shown_evidence"
 
     least: Dyadic
     most: Dyadic

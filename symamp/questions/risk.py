@@ -53,6 +53,8 @@ class Risk(ManyEnds):
     true_positive: tuple[tuple[str, Interval], ...]
     posterior: tuple[tuple[str, Interval], ...]
 
+    _internal_names = "largest"
+
     columns = ("what", "false positive rate", "lower", "upper")
     _digits = 5
 
