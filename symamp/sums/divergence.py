@@ -275,11 +275,11 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
 def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
     """Return an enclosure of E[S_+]/n plus the singular part for what ``law.balls`` gives at this level.
 
-    The guarantee is that of ``enclose_divergence``. Where a kernel says hardly anything, because rare values are far
-    too large for it, sums on a lattice are tried.
+    The guarantee is that of ``enclose_divergence``. Where a kernel or tails say hardly anything, because rare values
+    are far too large for them, sums on a lattice are tried.
     """
     found = _by_choice(law, level, n, settings)
-    if found.plan is None or isinstance(found.plan, TailPlan) or found.relative_gap <= _WIDE:
+    if found.plan is None or found.relative_gap <= _WIDE:
         return found
     if found.upper < arb(settings.negligible).exp():
         return found
@@ -320,15 +320,16 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
     if on_lattice and settings.gap >= ROUGH_GAP and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
         return _log_of_sum(g, n, log_value)
     choice = choose(g, n, settings)
-    if isinstance(choice, FloatSum):
-        # Of laws of some dozen values there may be hundreds to compare.
-        enough = ROUGH_GAP if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
-        if not choice.gap <= enough and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
-            return _log_of_sum(g, n, log_value)
-        return _log_of_sum(g, n, choice.log_value)
     if choice == NO_POSITIVE_VALUE:
         return _log_of_singular(g)
-    found = _enclosed(lambda: law.balls(level), n, settings, choice, 128)
+    found = choice if isinstance(choice, FloatSum) else _enclosed(lambda: law.balls(level), n, settings, choice, 128)
+    gap = found.gap if isinstance(found, FloatSum) else found.relative_gap
+    # Of laws of some dozen values there may be hundreds to compare.
+    enough = ROUGH_GAP if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
+    if not gap <= enough and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
+        return _log_of_sum(g, n, log_value)
+    if isinstance(found, FloatSum):
+        return _log_of_sum(g, n, found.log_value)
     with at_precision(found.precision):
         middle = (found.lower + found.upper) / 2
         return float(middle.mid().log()) if middle.mid() > 0 else -inf
