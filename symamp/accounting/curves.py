@@ -109,7 +109,7 @@ class CurvePoints:
         """Return (E, low, high) from E = 0 on: where the curve is known exactly, and the points between."""
         exact = [fmpq(0)] if self.bottom is None else [fmpq(0), self.bottom]
         points = [(e, 1 - e, 1 - e) for e in exact] + [(p.level, p.low, p.high) for p in self.inside()]
-        return points if self.top is None else [*points, (self.top, fmpq(0), fmpq(0))]
+        return points if self.top in (None, self.bottom) else [*points, (self.top, fmpq(0), fmpq(0))]
 
     def inside(self) -> tuple[CurvePoint, ...]:
         """Return the points where the curve is not known exactly."""

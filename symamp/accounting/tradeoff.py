@@ -157,7 +157,8 @@ def composed_above(rounds: RoundPairs, log_delta: float, effort: str = "default"
     reach = min(gaussian_epsilon(rounds.mu, log_delta), rounds.largest, _LARGEST_LOSS)
     steps = min(ceil(_PER_DEVIATION_EXPORTED * reach / rounds.mu) + 1, _MOST_LEVELS)
     above = rounds.pairs(True, reach / 2.0, log_delta, None, effort=effort).pairs
-    return CurvePoints.symmetric(_points(above, [reach * k / steps for k in range(steps + 1)], Limits.of(effort)))
+    grid = list(dict.fromkeys(reach * k / steps for k in range(steps + 1)))
+    return CurvePoints.symmetric(_points(above, grid, Limits.of(effort)))
 
 
 def _level(level: object) -> fmpq:

@@ -406,10 +406,11 @@ class TiltedGroups(Tilted):
 
     def powers(self, step: arb, first: int, last: int) -> Iterator[acb]:
         """Yield the characteristic function of the sum, less ``null_n``, at the frequencies j step."""
-        for j, row in enumerate(zip(*(t.powers(step, first, last) for t in self.groups), strict=True), first):
+        parts = [(t.null_n, iter(t.powers(step, first, last))) for t in self.groups]
+        for j in range(first, last + 1):
             result = acb(1) if self.shift.is_zero() else acb(0, step * j * self.shift).exp()
-            for t, factor in zip(self.groups, row, strict=True):
-                result *= factor + t.null_n
+            for null, part in parts:
+                result *= next(part) + null
             yield result - self.null_n
 
     def growth(self, tilt: arb) -> arb:
@@ -418,7 +419,8 @@ class TiltedGroups(Tilted):
 
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
         """Return the products of what the groups give for each block."""
-        return [_product(bounds) for bounds in zip(*(t.decays(step, blocks) for t in self.groups), strict=True)]
+        bounds = [t.decays(step, blocks) for t in self.groups]
+        return [_product(b[i] for b in bounds) for i in range(len(blocks))]
 
 
 def _sum(groups: Sequence[Group], payoff: type[TwoSided], plan: Plan, bits: int) -> Enclosure:

@@ -157,7 +157,7 @@ class OneEpoch(DirectedRound):
         If ``side`` is 1 or -1, that at which the upper or the lower end is.
         """
         guess = max(self.rough_root(log_delta), _LEAST_GUESS)
-        if not self.found(Level.of_float(guess), log_delta - FAR_BELOW).sharp:
+        if guess == inf or not self.found(Level.of_float(guess), log_delta - FAR_BELOW).sharp:
             return guess
         return self._solved(log_delta, side, _ROOM * guess, 1e-14)
 
@@ -182,13 +182,15 @@ class OneEpoch(DirectedRound):
             high, low, farther = low, low / farther if low > _LEAST_GUESS * farther else 0.0, farther * farther
         return root_between(miss, low, high, xtol=1e-300, rtol=accuracy)
 
-    def alone(self, query: Query) -> Answer:
-        """Return the bracket for one epoch by itself."""
+    def alone(self, query: Query) -> Answer | None:
+        """Return the bracket for one epoch by itself; None where every eps has this delta, or none is found that has."""
         question = Question(Rounds(((self.text, 1),)), 0)
         if query.quantity == "delta":
             low, high = self._delta(query.level)
             return Answer(question, query, low, high, Interval(low.below, high.above))
-        root = self.root(query.log_delta)
+        root = inf if self.top == 1 else self.root(query.log_delta)
+        if root == inf:
+            return None
         above = step_out(_Proved(self, query, root, 1))
         below = step_out(_Proved(self, query, root, -1)) if root > 0.0 else None
         least = ZERO if below is None else Dyadic.of_float(below[0])

@@ -98,6 +98,34 @@ def test_two_epochs_are_composed_in_each_direction_by_itself(steps):
     assert found.gap < 2e-2
 
 
+@pytest.mark.parametrize("epochs", [2, 3])
+def test_epochs_where_one_loss_is_certain(epochs):
+    """Of a message that is certain without the example the sum of all losses is one number."""
+    example, without = (Fraction(1, 2), Fraction(1, 2)), (Fraction(0), Fraction(1))
+    p, q = oracle.allocation(1, 1, example, without), oracle.allocation(1, 0, example, without)
+    found = allocation(noise=table(example, without), steps=1, epochs=epochs).delta(EPS)
+    for name, value in zip(("remove", "add"), oracle.in_both_directions(p, q, epochs, LEVEL), strict=True):
+        low, high = found.directions[name]
+        assert low <= value <= high < 1.0001 * low
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_no_eps_is_enough_where_a_message_reveals_the_example(epochs):
+    found = allocation(noise=table(*REVEALING), steps=2, epochs=epochs).epsilon("1/100")
+    assert found.lower == found.upper == np.inf
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_steps_that_do_not_depend_on_the_example(steps, epochs):
+    for make, more in ((allocation, {}), (poisson, {"rate": "1/2"})):
+        training = make(noise=table(WITHOUT, WITHOUT), steps=steps, epochs=epochs, **more)
+        assert training.delta(0).upper == training.epsilon("1/100").upper == 0
+        assert training.to_callable()(0.1) < 1e-300
+        assert [level for level, _ in training.to_dict()["points"]] == ["1"]
+        assert training.risk().advantage.upper < 1e-300
+
+
 def test_the_exact_values_of_few_steps():
     values = {
         1: (Fraction(17, 60), Fraction(17, 60)),
