@@ -183,7 +183,7 @@ class OneEpoch(DirectedRound):
         return root_between(miss, low, high, xtol=1e-300, rtol=accuracy)
 
     def alone(self, query: Query) -> Answer | None:
-        """Return the bracket for one epoch by itself; None where every eps has this delta, or none is found that has."""
+        """Return the bracket for one epoch by itself; None where every eps has this delta, or none is known to have."""
         question = Question(Rounds(((self.text, 1),)), 0)
         if query.quantity == "delta":
             low, high = self._delta(query.level)
