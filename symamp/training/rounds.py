@@ -237,8 +237,8 @@ class _Proved:
     def slope(self, place: float) -> float:
         """Return about -d log delta/d eps."""
         other = place * 1.001 or 1e-6
-        first, second = (np.logaddexp(*self._logs(eps)) for eps in (place, other))
-        slope = float(first - second) / (other - place)
+        first, second = (float(np.logaddexp(*self._logs(eps))) for eps in (place, other))
+        slope = (first - second) / (other - place)
         return slope if 0.0 < slope < inf else 1.0 / (place or 1e-3)
 
     def trial(self, place: float) -> Trial[bool]:

@@ -34,6 +34,8 @@ logarithm, what lies beyond them is less than what matters, with one example and
 _GRID, _GRID_REACH, _PER_SIZE, _FAR = 40_001, 40.0, 30.0, 50.0
 """Places from which the cells of a statistic are found, in deviations; how many deviations of its sum its values take;
 and the logarithm that stands for an infinite ratio."""
+_LARGEST_NUMBER = 2.0**60
+"""Of a message: far more than the numbers of a statistic, and a whole number in doubles and in 64 bits."""
 _LOGISTIC_REACH = 14.0
 """Where the cells of logistic noise end, in units of its scale: ratios hardly change beyond."""
 _MOST_POINTS = 4_000
@@ -112,8 +114,10 @@ class Step(PublicNames):
         weights = np.exp(rest - rest.max())
         mean = float(weights @ logs / weights.sum())
         variance = float(weights @ (logs - mean) ** 2 / weights.sum())
-        unit = max(_PER_SIZE * sqrt(steps * variance), 1e-300) / size
-        return {"size": size, "first": 0, "places": [], "numbers": []} | self._numbers(messages, logs / unit)
+        unit = (_PER_SIZE * sqrt(steps * variance) or 1.0) / size
+        return {"size": size, "first": 0, "places": [], "numbers": []} | self._numbers(
+            messages, np.clip(logs / unit, -_LARGEST_NUMBER, _LARGEST_NUMBER)
+        )
 
     def _numbers(self, messages: Floats, values: Floats) -> Numbering:
         return {"numbers": np.floor(values).astype(int).tolist()}

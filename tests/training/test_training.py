@@ -124,6 +124,16 @@ def test_steps_that_do_not_depend_on_the_example(steps, epochs):
         assert training.to_callable()(0.1) < 1e-300
         assert [level for level, _ in training.to_dict()["points"]] == ["1"]
         assert training.risk().advantage.upper < 1e-300
+    assert allocation(noise=table(WITHOUT, WITHOUT), steps=5, selected=2, epochs=epochs).epsilon("1/100").upper == 0
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_several_steps_where_one_message_is_certain(epochs):
+    example, without = (Fraction(1, 2), Fraction(1, 2)), (Fraction(0), Fraction(1))
+    p, q = oracle.allocation(4, 2, example, without), oracle.allocation(4, 0, example, without)
+    found = allocation(noise=table(example, without), steps=4, selected=2, epochs=epochs).delta(EPS)
+    for name, value in zip(("remove", "add"), oracle.in_both_directions(p, q, epochs, LEVEL), strict=True):
+        assert around(found.directions[name], value)
 
 
 def test_the_exact_values_of_few_steps():
