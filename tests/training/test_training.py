@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -113,6 +114,42 @@ def test_epochs_where_one_loss_is_certain(epochs):
 def test_no_eps_is_enough_where_a_message_reveals_the_example(epochs):
     found = allocation(noise=table(*REVEALING), steps=2, epochs=epochs).epsilon("1/100")
     assert found.lower == found.upper == np.inf
+
+
+def random_law(rng, messages):
+    """Whole shares of at most nine, some of them 0 now and then."""
+    least = rng.choice((0, 1, 1))
+    shares = [rng.randint(least, 9) for _ in range(messages)]
+    return tuple(Fraction(x, sum(shares)) for x in shares) if any(shares) else random_law(rng, messages)
+
+
+@pytest.mark.parametrize("seed", some(range(40), 8))
+def test_random_tables(seed):
+    """Both directions of delta, and eps of their maximum, against an enumeration of all messages of all epochs."""
+    rng = Random(seed)
+    messages, steps, epochs = rng.choice(((2, 1, 3), (2, 3, 2), (2, 5, 1), (3, 1, 2), (3, 2, 2), (3, 3, 1), (3, 4, 1)))
+    example, without = random_law(rng, messages), random_law(rng, messages)
+    selected, rate = rng.choice((1, 1, 2)) if steps > 1 else 1, rng.choice(("1/10", "1/2", "1"))
+    size = {"noise": table(example, without), "steps": steps, "epochs": epochs}
+    if rng.random() < 0.3:
+        worlds = [oracle.poisson(steps, x, example, without) for x in (Fraction(rate), Fraction(0))]
+        training = poisson(rate=rate, **size)
+    else:
+        worlds = [oracle.allocation(steps, k, example, without) for k in (selected, 0)]
+        training = allocation(selected=selected, **size)
+    level = Fraction(rng.choice(("1", "21/20", "13/10", "2", "9")))
+    values = oracle.in_both_directions(*worlds, epochs, level)
+    found = training.delta(f"log({level})")
+    assert found.lower <= max(values) <= found.upper
+    for (low, high), value in zip(found.directions.values(), values, strict=True):
+        assert low * (1 - 1e-15) <= value <= high * (1 + 1e-15)
+    delta = Fraction(rng.choice(("1/100", "1/20", str(max(values) * Fraction(9, 10)))))
+    if 0 < delta < 1:
+        answer = training.epsilon(str(delta))
+        for end, away, sign in ((answer.upper, 1e-12, 1), (answer.lower, -1e-12, -1)):
+            if 0 < end < 600:
+                here = max(oracle.in_both_directions(*worlds, epochs, Fraction(np.exp(end) * (1 + away))))
+                assert sign * here <= sign * delta
 
 
 @pytest.mark.parametrize("steps", [1, 3])
