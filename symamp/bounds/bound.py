@@ -24,7 +24,7 @@ from symamp.sums.kernels.tilted import Plan
 
 # -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data
 
-COARSEST, COARSE, CLOSER = 0.5, 0.05, 0.005
+COARSEST, COARSE, CLOSER, _OF_MARGIN = 4.0, 0.05, 0.005, 0.8
 """The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
 _MOST_STEPS, _INSIDE = 6, 0.999
 """The most steps from one worst data set to the next, and how near to the last eps they go."""
@@ -353,7 +353,7 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
         if found.is_at_most(limit):
             return found
     margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
-    rough = (max(COARSE, min(0.3 * margin, COARSEST)),) if part.estimate_error > 0.0 else (COARSE, CLOSER)
+    rough = (min(_OF_MARGIN * abs(margin), COARSEST),) if part.estimate_error > 0.0 else (COARSE, CLOSER)
     is_hopeless = isinstance(limit, fmpq) and margin < -COARSE  # a given goal: how far above it does not matter
     for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))

@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise, product
 from math import comb
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from symamp.decompositions.blanket import blanket
@@ -44,8 +45,8 @@ _LARGEST_TOLD_APART = 512
 """Up to this dimension the shares of all pairs are counted."""
 _CELLS = sp.Integer(1), NEAR, SMALL
 """Ends of the cells of p, in units of the largest, that have an excess of their own. Every choice is valid."""
-_LARGEST_COUNTED = 16
-"""Up to this dimension the inputs of the others are counted one by one."""
+_LARGEST_COUNTED = 32
+"""Up to this dimension all inputs of the others are counted; their numbers are below 2^62 far beyond it."""
 
 
 def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Mapping[_Corner, str]) -> FiniteMechanism:
@@ -112,18 +113,40 @@ def _told_apart(d: int, k: int) -> sp.Rational:
     return sp.Rational(sum(n for (s0, s1), n in sides.items() if s0 > 0 >= s1), 2**d)
 
 
+@lru_cache(maxsize=64)
+def _ways(size: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.int64]]:
+    """Return how many signs in a block give each sum (index 1), and each sum over those not turned less that over those
+    turned (index 2), for each number of turned signs (index 0). Sums go from -size to size in steps of 2.
+    """
+    found = np.zeros((size + 1,) * 3, dtype=np.int64)
+    for turned in range(size + 1):
+        kept = np.arange(size - turned + 1)
+        ways = np.array([comb(size - turned, j) for j in range(size - turned + 1)])
+        for ones in range(turned + 1):
+            found[turned, ones + kept, turned - ones + kept] += comb(turned, ones) * ways
+    return found
+
+
 @lru_cache(maxsize=4096)
 def _excess(d: int, k: int) -> sp.Rational:
-    """Return what h - F is at most for corners that differ by k signs; where counting takes long, a bound on it."""
+    """Return what h - F is at most for corners that differ by k signs; where counting takes long, a bound on it.
+
+    y and -y cancel but for ties: with A and B, the sums over the k signs and over the others, h - F is the number of y
+    with <y, x> > 0 and B = -|A| less that of those with <y, x> = 0 and B < -|A|, for even d.
+    """
     if d > _LARGEST_COUNTED:
         both = 0 if k % 2 else comb(k, k // 2) * comb(d - k, (d - k) // 2)
         return sp.Rational((1 if k == d - 1 else 2) * comb(d, d // 2) - both, 2 ** (d + 1))
-    most = 0
-    for i, l in product(range(k + 1), range(d - k + 1)):
-        sides = _third_sides(d, k, i, l)
-        more = sum(n for (s0, s1, s), n in sides.items() if s > 0 and s0 <= 0 and s1 <= 0)
-        most = max(most, more - sum(n for (s0, s1, s), n in sides.items() if s <= 0 and s0 > 0 and s1 > 0))
-    return sp.Rational(most, 2**d)
+    size, near, far = d - k, _ways(k), _ways(d - k)
+    sums = 2 * np.arange(k + 1) - k
+    edge, zero = ((size - np.abs(sums)) // 2)[:, None], ((size - sums) // 2)[None, :]
+    # Of the others, by their sum and by what they add to <y, x>: with more than it takes, and with less than a sum.
+    more, less = np.zeros((size + 1, size + 2, size + 2), np.int64), np.zeros((size + 1, size + 2, size + 3), np.int64)
+    more[:, 1:, :-1] = far[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
+    less[:, 1:, 1:-1] = far.cumsum(axis=1)
+    ties = more[:, np.maximum(edge, -1) + 1, zero.clip(-1, size) + 1]
+    ties -= less[:, np.maximum(edge, 0), zero.clip(-1, size + 1) + 1]
+    return sp.Rational(int((near.reshape(k + 1, -1) @ ties.reshape(size + 1, -1).T).max()), 2**d)
 
 
 class DuchiVector(DisjointCover):

@@ -392,8 +392,9 @@ _EVEN, _LEAST_SHARE, _AIM = 0.5, 0.015, 0.4
 """A cell with integral I may exceed it by the slack times the least of I and _EVEN I^(1/2): cells of unlike integrals
 then cost about alike; _LEAST_SHARE times the slack is allowed to all. Sizes aim at the part _AIM of that."""
 _OF_OTHERS = 0.5
-_BY_MOMENTS = 0.03
-"""Where so much may be given away in the logarithm moments are asked before cells: they take a tenth of the time."""
+_BY_MOMENTS = 0.012
+"""Where so much may be given away in the logarithm moments are asked before cells: they take a tenth of the time. It is
+more than the gaps of certificates, which need cells."""
 _MOST_CELLS = 3_000
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
 

@@ -55,7 +55,7 @@ def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> 
         return list(laws), 0.0
     f = FloatClasses.of(laws, mean)
     nodes = _nodes(f, laws, v)
-    heights = _heights(f, nodes)
+    heights = heights_at(f, nodes)
     cells = [[x] for x in range(len(laws))] if len(laws) <= MOST_CLASSES else _cells(nodes, heights, mean, n, v)
     kept = [_kept(nodes, heights[cell].max(axis=0)) for cell in cells]
     found = [_chords([laws[x] for x in cell], some) for cell, some in zip(cells, kept, strict=True)]
@@ -67,10 +67,10 @@ def _raised(f: FloatClasses, nodes: Floats) -> float:
 
     Between nodes of the chords the difference is largest where a transform has a kink.
     """
-    tops = _heights(f, nodes).max(axis=0)
+    tops = heights_at(f, nodes).max(axis=0)
     rows = (f.only([x]) for x in range(len(f.values)))
     kinks = ((row, np.concatenate([row.values[0], nodes])) for row in rows)
-    return float(max((np.interp(at, nodes, tops) - _heights(row, at)[0]).max() for row, at in kinks))
+    return float(max((np.interp(at, nodes, tops) - heights_at(row, at)[0]).max() for row, at in kinks))
 
 
 def _nodes(f: FloatClasses, laws: Sequence[BallGparv], v: float) -> Floats:
@@ -91,7 +91,7 @@ def _nodes(f: FloatClasses, laws: Sequence[BallGparv], v: float) -> Floats:
     return np.unique(np.concatenate([[low - room], near, inner, [0.0], [high + room]]))
 
 
-def _heights(f: FloatClasses, nodes: Floats) -> Floats:
+def heights_at(f: FloatClasses, nodes: Floats) -> Floats:
     """Return the transforms at the nodes, one row a law; masses that a law lacks are at 0."""
     rest = np.maximum(1.0 - f.masses.sum(axis=1), 0.0)
     gains = np.maximum(f.values[:, :, None] - nodes, 0.0)

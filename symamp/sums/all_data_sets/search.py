@@ -28,7 +28,7 @@ from symamp.sums.all_data_sets.floats import (
     saddles,
     smoothing,
 )
-from symamp.sums.all_data_sets.laws import has_bound, prepared_laws
+from symamp.sums.all_data_sets.laws import has_bound, heights_at, prepared_laws
 
 # --- The parameters of the bound over all data sets, searched in floats: poor ones give poor bounds, never wrong ones
 
@@ -47,6 +47,9 @@ _ROUNDS, OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
 _SMOOTHEST = 0.02
 _FEWER_TERMS = 5e-4, 5e-3
 """What a sharp bound, and a poor one, may grow by in the logarithm where it has fewer terms."""
+_FEWER_CLASSES, _OF_DOMINATED, _ALIKE = 0.7, 0.1, 1e-9
+"""Up to which part of the classes are searched without the others, what these count for in c then, and up to which part
+of the largest transforms are told apart."""
 _GRID = 120
 _SOLUTIONS, _COST_RANGE = 3, 22.0
 
@@ -74,7 +77,25 @@ class Found:
 def search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
     """Return good parameters, None if there are none: too few positive messages are expected."""
     with np.errstate(all="ignore"):  # what overflows is no candidate
-        return _search(g, n, limits)
+        worst = _undominated(g)
+        if len(worst) > _FEWER_CLASSES * len(g.values):
+            return _search(g, n, limits)
+        found = _search(g.only(worst), n, limits)
+        if found is None:
+            return None
+        binding, weights = np.zeros(len(g.values)), np.full((len(found.weights), len(g.values)), _OF_DOMINATED)
+        binding[worst], weights[:, worst] = found.binding, found.weights
+        log_size = found.log_value - found.excess
+        return _evaluated(g, n, found.parameters, weights, binding, found.saddle, log_size, limits)
+
+
+def _undominated(g: FloatClasses) -> list[int]:
+    """Return the classes whose stop-loss transforms are below that of no other with the same E[z+]."""
+    heights, gains = heights_at(g, np.unique(np.append(g.values, 0.0))), g.gains
+    below = (heights[:, None, :] <= heights + _ALIKE * heights.max()).all(axis=2)
+    below &= np.abs(gains[:, None] - gains) <= _ALIKE * gains.max()
+    earlier = np.tri(len(heights), k=-1, dtype=bool)
+    return np.flatnonzero(~(below & (~below.T | earlier)).any(axis=1)).tolist()
 
 
 def _search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
