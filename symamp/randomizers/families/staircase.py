@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, pairwise
-from math import floor
+from math import lcm
 from typing import NamedTuple, Self, cast
 
 import numpy as np
@@ -53,6 +53,7 @@ _Lengths = frozenset[tuple[tuple[int, int, int, bool], _Place]]
 """How many steps down the density is at three inputs, whether that is beyond the ends, and on what length."""
 
 
+@lru_cache(maxsize=64)
 def _value(g: sp.Expr) -> Callable[[_Place], Fraction]:
     """Return what says which of two places is larger: itself for a rational g, else a number very near to it."""
     near = Fraction(str(sp.N(g, _DIGITS)))
@@ -111,20 +112,37 @@ def _listed(g: sp.Expr, low: Fraction, high: Fraction) -> tuple[_Lengths, ...]:
 
 def _lengths(g: sp.Expr, places: tuple[_Place, ...]) -> _Lengths:
     """Return the lengths of messages by how many steps down the densities of the inputs at these places are."""
-    value, folded = _value(g), _folding(g)
-    centres = [value(x) for x in places]
+    folded, width = _folding(g), _value(g)(_Place(Fraction(0), 1))
+    whole = lcm(_CUTS_PER_UNIT, width.denominator)
+    high = width.numerator * (whole // width.denominator)
+
+    def at(place: _Place) -> int:
+        """Return a place in units of 1/``whole``."""
+        return place.plain.numerator * (whole // place.plain.denominator) + place.steps * high
+
+    centres = [at(x) for x in places]
     steps = [_Place(Fraction(k), 1) for k in range(3)]
     cuts = {y for x in places for step in steps for y in (x + step, x - step)}
     cuts |= {_Place(Fraction(k), 0) for k in (-1, 0, 1, 2)}
-    known = {place: y for y in cuts if -1 <= (place := value(y)) <= 2}
+    known = {place: y for y in cuts if -whole <= (place := at(y)) <= 2 * whole}
     found: dict[tuple[int, int, int, bool], _Place] = {}
-    width = value(_Place(Fraction(0), 1))
     for start, end in pairwise(sorted(known)):
-        middle = (start + end) / 2
-        s0, s1, s = (max(0, floor(abs(middle - x) - width) + 1) for x in centres)
-        key = s0, s1, s, not 0 <= start < 1
+        s0, s1, s = (max(0, (abs(start + end - 2 * x) - 2 * high) // (2 * whole) + 1) for x in centres)
+        key = s0, s1, s, not 0 <= start < whole
         found[key] = found.get(key, _Place(Fraction(0), 0)) + (known[end] - known[start])
     return frozenset((key, folded(length)) for key, length in found.items())
+
+
+@lru_cache(maxsize=256)
+def _coverage(g: sp.Expr, t: sp.Expr) -> sp.Expr:
+    """Return (1/gamma - 1)/(t - 1)."""
+    total = 2 * (g * t + 1 - g)
+    if g.is_number and g > _HALF:
+        # The heights on (1/2, g), (g, 1) and beyond 1, twice, times t(gt + 1 - g).
+        gamma = 1 / t + (t - 1) * (2 * (g - _HALF) + 2 * (1 - g) / t) / total
+    else:
+        gamma = (total + t - 1) / (t * total)
+    return sp.cancel(sp.together((1 / gamma - 1) / (t - 1)))
 
 
 class Staircase(SlidingWindow):
@@ -170,14 +188,7 @@ class Staircase(SlidingWindow):
 
     def coverage(self) -> sp.Expr:
         """The share of the blanket on which R(0), say, is t times as likely: (1/gamma - 1)/(t - 1)."""
-        g, t = self["g"], sp.exp(self["eps0"])
-        total = 2 * (g * t + 1 - g)
-        if g.is_number and g > _HALF:
-            # The heights on (1/2, g), (g, 1) and beyond 1, twice, times t(gt + 1 - g).
-            gamma = 1 / t + (t - 1) * (2 * (g - _HALF) + 2 * (1 - g) / t) / total
-        else:
-            gamma = (total + t - 1) / (t * total)
-        return sp.cancel(sp.together((1 / gamma - 1) / (t - 1)))
+        return _coverage(self["g"], sp.exp(self["eps0"]))
 
     def places(self) -> dict[str, sp.Expr]:
         """Return where the inputs that are shown are in [0, 1]."""
