@@ -428,15 +428,20 @@ class Fixed:
         if not self.is_one_round:
             return _of_rounds(goal, numbers, cache(lambda x: self.whole(subject(x), count(x))))
 
-        def ask(x: float, above: bool, _: float) -> Answer:
+        def profile(x: float, above: bool) -> Profile:
             about = subject(x)
             if isinstance(about, HeterogeneousUsers):
-                return Profile(Question.of_users(about)).answer(goal.at)
+                return Profile(Question.of_users(about))
             # Whatever bounds it from above will do where the lower end is wanted.
             method = self.method if above else by_default(about)[0].name
-            return Profile(Question.of(about, count(x), method)).answer(goal.at)
+            return Profile(Question.of(about, count(x), method))
 
-        return proofs(goal, numbers, ask)
+        return proofs(
+            goal,
+            numbers,
+            lambda x, above, _: profile(x, above).answer(goal.at),
+            lambda x: profile(x, True).log_estimate_above(goal.at),
+        )
 
     def whole(self, subject: Any, count: int) -> Composition | CoordinateSums:
         """Return the rounds of so many users that count; of one round by coordinates the view itself."""

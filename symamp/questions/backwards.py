@@ -91,28 +91,37 @@ Ask = Callable[[float, bool, float], Answer]
 """An answer for delta at x that has the upper end, or the lower one, for roots that are sought to an accuracy."""
 
 
-def proofs(goal: Goal, numbers: Range, ask: Ask) -> tuple[Proof | None, Proof | None]:
+def proofs(
+    goal: Goal, numbers: Range, ask: Ask, above: Callable[[float], float] | None = None
+) -> tuple[Proof | None, Proof | None]:
     """Return what proves that the goal is met, and that it is missed, as near to each other as they are found.
 
-    None where nothing is proved. The lower end is sought first: it is the quicker one, and the other is near.
+    None where nothing is proved. The lower end is sought first: it is the quicker one, and the other is near. It begins
+    where ``above``, an estimate of the logarithm of the upper end, says that this is the goal.
     """
-    missed, *begin = _nearest(goal, numbers, ask, False, numbers.start, numbers.slope)
-    met, *_ = _nearest(goal, numbers, ask, True, *begin)
+    missed, begin, slope = _nearest(goal, numbers, ask, False, numbers.start, numbers.slope)
+    expected = None
+    if missed is not None and above is not None:
+        expected = -bent(above(begin), goal.target.log_delta)
+        numbers = replace(numbers, apart=max(numbers.accuracy - expected / slope, 0.0))
+    met, *_ = _nearest(goal, numbers, ask, True, begin, slope, expected)
     return met, missed
 
 
 def _nearest(
-    goal: Goal, numbers: Range, ask: Ask, above: bool, start: float, slope: float
+    goal: Goal, numbers: Range, ask: Ask, above: bool, start: float, slope: float, expected: float | None = None
 ) -> tuple[Proof | None, float, float]:
     """Return the nearest proof of one side that is found, and about the root of that end with the slope there.
 
-    ``slope`` is how fast the side gets farther inside outward, from where it is proved on.
+    ``slope`` is how fast the side gets farther inside outward, from where it is proved on; ``expected`` how far inside
+    the start is, by an estimate.
     """
     outward, log_delta = (1 if above is not numbers.rising else -1), goal.target.log_delta
     best: Proof | None = None
-    proved = failed = last = None
+    proved = failed = None
     accuracy, is_flat = numbers.accuracy, False
     begin, step, seen = numbers.place(start), _FIRST_STEP, set[float]()
+    last = None if expected is None else (begin, expected)
     is_other = above and start != numbers.start
     x = numbers.admitted(begin + outward * numbers.apart, outward) if is_other else start
     for tries in range(_MOST):
@@ -127,7 +136,7 @@ def _nearest(
         value = log_miss(answer.most if above else answer.least, log_delta) + log_delta
         inside = bent(value, log_delta) * (-1.0 if above else 1.0)
         if is_told := _LEAST_LOG_VALUE < value < _LEAST_HEIGHT * log_delta:
-            found = outward * (inside - last[1]) / (at - last[0]) if last is not None else slope
+            found = outward * (inside - last[1]) / (at - last[0]) if last is not None and at != last[0] else slope
             slope, last, is_flat = found if _FLAT < found < _STEEP else slope, (at, inside), abs(found) < _CONSTANT
         root = at - outward * inside / slope
         if is_other and len(seen) == 1 and is_told:

@@ -43,6 +43,8 @@ _USUAL_DIGITS = 4
 """Digits of epsilon that are sought where none are asked for: near what is left of delta for large eps it is flat."""
 _MOST_USERS_BEYOND_KERNELS = 1000
 """The most users for whom sums beyond the accuracy of kernels take little time."""
+_FARTHER = 0.12
+"""By which part of what is between the ends a rough estimate may be too small."""
 _REFINEMENTS = 3
 """How often an epsilon is sought to a finer accuracy in delta."""
 
@@ -77,6 +79,14 @@ class Bracketing:
         if query.digits is None or self.question.method is not None or answer.upper <= (1.0 + LOOSE) * answer.lower:
             return answer
         return answer.narrowed(ask(query.usual.limited()))
+
+    def log_estimate_above(self, query: Query) -> float:
+        """Return what the logarithm of the upper end for delta hardly exceeds; -inf for zero. Not a bound."""
+        settings = query.limited().settings
+        low, _ = self._below.largest_value(query.level, self.n, settings.until(_BELOW))
+        value, _, part = self._ladder.least_value(query.level, self.n, settings.until(_ABOVE), low)
+        is_rough = part.estimate_error > 0.0 and low > -inf
+        return value + (_FARTHER * max(value - low, 0.0) if is_rough else settings.gap)
 
     def _delta(self, query: Query) -> Answer:
         settings, limits = query.settings, query.settings.limits

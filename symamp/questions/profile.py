@@ -66,6 +66,10 @@ class OneRound(PublicNames):
         """Return the answer to a question that is read already, about all victims."""
         return Answer.worst({v: found.answer(query) for v, found in self._victims.items()})
 
+    def log_estimate_above(self, query: Query) -> float:
+        """Return what the logarithm of the upper end of an answer for delta hardly exceeds. Not a bound."""
+        return max(found.log_estimate_above(query) for found in self._victims.values())
+
     def curve(self, eps: Iterable[object], *, gap: float = 1e-4, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid.
 

@@ -57,6 +57,8 @@ ROUGH_GAP, _FEW_USERS, _MANY_VALUES = 1e-3, 2_000, 64
 """Estimates so rough are made on lattices, for up to so many users and from so many values on."""
 _WIDE, _FEW_VALUES_TO_ENUMERATE = 0.5, 12
 """A kernel with a relative gap beyond this hardly says where its middle is; with fewer values lattices are quick."""
+_NEARLY = 0.9
+"""Sums with a moment above this power of what is negligible are not negligible."""
 _LARGEST_PRECISION, _LARGEST_FOR_TAILS, _MOST_LOST = 8192, 2048, 128
 """Bits up to which precision is doubled, those of tails, and what tails are first given beyond the usual."""
 _WIDER = 3
@@ -160,7 +162,7 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
         return ENUMERATION
     transform = Power(g, n)
     tilted = transform.tilted(saddle_tilt(transform))
-    if settings.negligible > -inf:
+    if tilted.log_scale < _NEARLY * settings.negligible:
         roughly = chernoff_sum(tilted)
         if roughly.log_value + log(2.0) - log(n) < settings.negligible:  # its upper end is at most twice the middle
             return roughly

@@ -189,6 +189,5 @@ class _Search:
             2.0 / window.length * (0.5 * half * (1.0 - null_n) + float((values * power).real.sum()))
             for half, values in zip(kernel.at_zero(), kernel.at(u), strict=True)
         )
-        log_scale = n * tilted.cumulants.k0 + tilted.exponent * log(2.0)
         in_units = window.in_units(tilted.exponent)
-        return FloatSum(lower - aliasing - cut.spent, upper + cut.spent, log_scale, in_units, terms, cut)
+        return FloatSum(lower - aliasing - cut.spent, upper + cut.spent, tilted.log_scale, in_units, terms, cut)

@@ -118,6 +118,11 @@ class TiltedFloats(Protocol):
         return float(np.sqrt(self.cumulants.k2))
 
     @property
+    def log_scale(self) -> float:
+        """The logarithm of E[e^(theta S)]."""
+        return self.n * self.cumulants.k0 + self.exponent * log(2.0)
+
+    @property
     def log_null(self) -> float:
         """The logarithm of the tilted probability of the null value."""
 
