@@ -18,7 +18,6 @@ from symamp.decompositions.pair_groups import (
     NEAR,
     SMALL,
     PairGroup,
-    Pattern,
     antipodal_groups,
     blanket_of,
     by_excess,
@@ -251,14 +250,13 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         return {("x0",): new, ("x1",): new, ("x2",): new, ("x3",): new, ("x0", "x2"): kept, ("x1", "x3"): kept}
 
     def pair_groups(self) -> tuple[PairGroup, ...] | None:
-        """Corners that differ by all signs, or all but one; the others by the share p on which they differ."""
-        t, c, d, new = self.ratio(), self.coverage(), 2 * int(self["m"]), self.ties() / 2
+        """Corners by the share p on which they differ: it is the largest with all signs turned, or all but one."""
+        t, c, d = self.ratio(), self.coverage(), 2 * int(self["m"])
         if d > _LARGEST_TOLD_APART:
             return None
-        zero, shares = sp.Integer(0), {k: _told_apart(d, k) for k in range(1, d)}
-        first = [Pattern(c, c, zero, zero, zero), Pattern(c, c - new, zero, zero, new)]
-        first.append(Pattern(c, zero, c - new, zero, new))
-        groups, below = [of_patterns(t, c, tuple(dict.fromkeys(first)))], sp.oo
+        shares = {k: _told_apart(d, k) for k in range(1, d + 1)}
+        groups: list[PairGroup] = []
+        below = sp.oo
         for share in _CELLS:
             some = [k for k, p in shares.items() if share * c <= p < below]
             below = share * c
@@ -267,9 +265,8 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
                 low, high = min(shares[k] for k in some), max(shares[k] for k in some)
                 bends = [p for p in dict.fromkeys((high, excess, low)) if low <= p <= high]  # h - F is at most p, too
                 found = dict.fromkeys(v for p in bends for v in by_excess(c, excess)(p))
-                groups.append(
-                    of_patterns(t, c, tuple(found), ("corners that differ", f"by {some[0]} to {some[-1]} signs"))
-                )
+                pair = ("corners that differ", f"by {some[0]} to {some[-1]} signs") if groups else ("x0", "x1")
+                groups.append(of_patterns(t, c, tuple(found), pair))
         return (*groups, PairGroup(("corners that differ", "by few signs"), (), blanket_of(below, t, c)))
 
     def protocol(self) -> Protocol:
