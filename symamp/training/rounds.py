@@ -47,6 +47,8 @@ large, sums are less sharp."""
 _ROUGH, _ROOM, _LARGER, _LEAST_GUESS = 1e-2, 1.02, 1.1, 1e-12
 """How near estimates of eps are, relatively, how much farther than one a root is looked for first, and how much farther
 then; and the least eps that is tried, below which a root is 0."""
+_SECANTS, _TRUSTED = 12, 0.1
+"""Most steps along a slope; and how far, relatively, the first one, which estimates tell, is trusted."""
 _ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
 """By how much larger errors are tried where frequencies are too many; and below which logarithm laws of cells, which
 would take minutes, are not asked."""
@@ -119,13 +121,19 @@ class OneEpoch(DirectedRound):
         ---------
         D_E of the pair lies between them. Proof: docs/proofs/random_allocation.md.
         """
+        return self._known(level, log_least)[:2]
+
+    def _known(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic, bool]:
+        """Return both ends, and whether they are sharp."""
         known = _enclosed(self).setdefault(level.text, {})
         if log_least not in known:
-            low, high = self.found(level, log_least).ends
+            found = self.found(level, log_least)
+            low, high = found.ends
             with at_precision(_BITS):
                 known[log_least] = (
                     max(Dyadic.of(low.lower()), ZERO) if low.is_finite() else ZERO,
                     min(Dyadic.of(high.upper()), Dyadic(1)) if high.is_finite() else Dyadic(1),
+                    found.sharp,
                 )
         return known[log_least]
 
@@ -156,13 +164,27 @@ class OneEpoch(DirectedRound):
 
         If ``side`` is 1 or -1, that at which the upper or the lower end is.
         """
-        guess = max(self.rough_root(log_delta), _LEAST_GUESS)
-        if guess == inf or not self.found(Level.of_float(guess), log_delta - FAR_BELOW).sharp:
-            return guess
-        return self._solved(log_delta, side, _ROOM * guess, 1e-14)
+        known = _roots(self)
+        if (log_delta, side) not in known:
+            guess = max(self.rough_root(log_delta), _LEAST_GUESS)
+            is_sharp = guess < inf and self.is_sharp(guess, log_delta)
+            known[log_delta, side] = self._solved(log_delta, side, guess, 1e-14) if is_sharp else guess
+        return known[log_delta, side]
 
-    def _solved(self, log_delta: float, side: int, high: float, accuracy: float, far_below: float = FAR_BELOW) -> float:
-        log_least, farther, top = log_delta - far_below, _LARGER, self.budget
+    def is_sharp(self, eps: float, log_delta: float) -> bool:
+        """Return whether what encloses the divergence there is sharp."""
+        return self._known(Level.of_float(eps), log_delta - FAR_BELOW)[2]
+
+    def rough_slope(self, eps: float, log_delta: float) -> float:
+        """Return about -d log delta/d eps: estimated, or what was found near the root; 0 where neither is at hand."""
+        other = _ROOM * eps
+        first, second = self.rough_log(eps), self.rough_log(other)
+        if second < min(first, 0.0):
+            return (first - second) / (other - eps)
+        return _slopes(self).get(log_delta, 0.0)
+
+    def _solved(self, log_delta: float, side: int, guess: float, accuracy: float, below: float = FAR_BELOW) -> float:
+        log_least, farther, top = log_delta - below, _LARGER, self.budget
         last = top * (1.0 - 1e-12) if top < inf else inf
 
         def miss(eps: float) -> float:
@@ -171,7 +193,23 @@ class OneEpoch(DirectedRound):
                 found = (low.ball * (1 - side) + high.ball * (1 + side)) / 2
                 return max(log_of_ball(found), 4.0 * log_least) - log_delta
 
-        low = high = min(high, last)
+        guess, moved = min(guess, last), _TRUSTED * guess
+        slope = self.rough_slope(guess, log_delta)
+        if slope == 0.0:
+            slope = (miss(guess) - miss(_ROOM * guess)) / (_ROOM * guess - guess)
+        for _ in range(_SECANTS):  # from a good guess few evaluations are enough
+            here = miss(guess)
+            step = here / slope if slope > 0.0 else inf
+            if not 0.0 < guess + step < last:
+                break
+            if abs(step * moved) <= accuracy * guess**2:
+                _slopes(self).setdefault(log_delta, slope)
+                return guess + step
+            there = miss(guess + step)
+            if abs(there) > abs(here) / 2.0:
+                break
+            guess, slope, moved = guess + step, (here - there) / step, abs(step)
+        low = high = min(_ROOM * guess, last)
         while miss(high) > 0.0:
             if high >= last or high > LARGEST_EPS:
                 return top
@@ -212,8 +250,20 @@ class OneEpoch(DirectedRound):
 
 
 @lru_cache(maxsize=256)
-def _enclosed(epoch: OneEpoch) -> dict[str, dict[float, tuple[Dyadic, Dyadic]]]:
+def _enclosed(epoch: OneEpoch) -> dict[str, dict[float, tuple[Dyadic, Dyadic, bool]]]:
     """Return what is known of equal epochs, by level and accuracy: many questions ask for the same."""
+    return {}
+
+
+@lru_cache(maxsize=256)
+def _roots(epoch: OneEpoch) -> dict[tuple[float, int], float]:
+    """Return roots that were sought, by the logarithm of delta and the side."""
+    return {}
+
+
+@lru_cache(maxsize=256)
+def _slopes(epoch: OneEpoch) -> dict[float, float]:
+    """Return slopes near roots for which there are no estimates, by the logarithm of delta."""
     return {}
 
 
@@ -222,9 +272,9 @@ class _Proved:
 
     def __init__(self, epoch: OneEpoch, query: Query, root: float, outward: int) -> None:
         self.epoch, self.query, self.root, self.outward = epoch, query, root, outward
-        logs, level = self._logs(root), Level.of_float(root)
+        logs = self._logs(root)
         known = logs[1] - logs[0] if logs[0] > -inf else _WIDTH_OF_LAWS
-        if known > _SHARP_ENOUGH and epoch.found(level, query.log_delta - FAR_BELOW).sharp:
+        if known > _SHARP_ENOUGH and epoch.is_sharp(root, query.log_delta):
             self.root, known = epoch.root(query.log_delta, outward), _WIDTH  # the ends have roots of their own
         self.width = max(known, _WIDTH)
         self.error = self.width / 10.0
@@ -236,6 +286,9 @@ class _Proved:
 
     def slope(self, place: float) -> float:
         """Return about -d log delta/d eps."""
+        slope = self.epoch.rough_slope(place, self.query.log_delta)
+        if slope > 0.0:
+            return slope
         other = place * 1.001 or 1e-6
         first, second = (float(np.logaddexp(*self._logs(eps))) for eps in (place, other))
         slope = (first - second) / (other - place)
@@ -467,11 +520,17 @@ class Allocation(OneEpoch):
                 high = float(root_between(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
             if self.shifts != OPPOSITE or high < most:
                 return high
-            law, high = self._summand, _FIRST_EPS
-            while self._event(law, high)[2] > log_delta and high < LARGEST_EPS:
-                high *= 1.5
+            law, high = self._summand, LARGEST_EPS
+            while self._event(law, high)[2] <= log_delta and high > _FIRST_EPS:
+                high /= 1.5
+            if high < LARGEST_EPS:
+                high = float(
+                    root_between(lambda eps: self._event(law, eps)[2] - log_delta, high, 1.5 * high, rtol=_ROUGH)
+                )
             if self._frequencies(law, Level.of_float(high), log_delta - _NEARLY) is not None:
                 return self._solved(log_delta, 0, high, _ROUGH, _NEARLY)
+            if log_delta - FAR_BELOW < _LEAST_LOG_OF_LAWS:
+                return high
         cells = self._laws(log_delta - FAR_BELOW)[-1]
         guess = min(estimate_epsilon(cells, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
         if self.shifts == OPPOSITE:

@@ -23,8 +23,8 @@ from symamp.sums.kernels.balls import power
 from symamp.sums.kernels.one_sided import Lognormal, cut_series
 
 # What is tuned. Every choice gives a bound; these trade time against width.
-_QUICK, _MOST_WORK, _SPARE_BITS, _BITS_OF_BOUNDS = 3e5, 6e7, 40, 64
-"""Frequencies, and nodes, times bits: about a tenth of a second, and some ten; bits beyond those that magnitudes
+_QUICK, _MOST_WORK, _SPARE_BITS, _BITS_OF_BOUNDS = 3e5, 8e7, 40, 64
+"""Frequencies, and nodes, times bits: about a tenth of a second, and some twenty; bits beyond those that magnitudes
 say, and those of a bound on what is left."""
 _ORDERS, _STRIPS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96), np.linspace(0.01, 1.54, 154)
 _FEW, _OF_DEVIATIONS = 8, 2.0
