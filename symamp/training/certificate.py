@@ -1,4 +1,4 @@
-"""Certificates of epochs with normal noise: plans, which the verifier evaluates itself, and points of curves."""
+"""Certificates of training: plans, which the verifier evaluates itself, and points of curves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
-from symamp.training.rounds import FAR_BELOW, Allocation, Counted, OneEpoch
+from symamp.training.rounds import FAR_BELOW, Allocation, Counted, Maximum, OneEpoch
 from symamp.training.steps import Step
 from symamp.verifier import verify
 from symamp.verifier.training import FORMAT, VERSION
@@ -40,18 +40,23 @@ _SUPPOSED = (
 
 @dataclass(frozen=True)
 class Sampled:
-    """What a certificate says of training: ``selected`` of so many steps at random, or each with a probability."""
+    """What a certificate says of training: ``selected`` of so many steps at random, or each with a probability.
+
+    Or so many batches that are ``shuffled``.
+    """
 
     step: Step
     steps: int
-    selected: int
+    selected: int = 1
     rate: fmpq = _WHOLE
+    shuffled: bool = False
 
     def data(self, epochs: int, neighbours: str) -> Data | None:
         """Return it as data; None for steps of which the verifier knows nothing."""
         step = self.step.data()
         numbers = {"steps": self.steps, "selected": self.selected, "epochs": epochs}
-        return step and {"step": step, "rate": fraction_text(self.rate), "neighbours": neighbours, **numbers}
+        about = {"step": step, "rate": fraction_text(self.rate), "neighbours": neighbours, **numbers}
+        return step and (about | {"shuffled": True} if self.shuffled else about)
 
 
 @dataclass(frozen=True)
@@ -78,9 +83,12 @@ class TrainingProof:
 
         Raises ArgumentError for training that has none, PrecisionError if it is not accepted.
         """
-        if self.training is None or most.exponent is None:
-            told = "random allocation or Poisson sampling, with a table, or Laplace, logistic, discrete or normal noise"
-            raise ArgumentError("certificate", Problem("training of this kind has no certificate"), f"ask about {told}")
+        if self.training is None:
+            what = Problem("the step has a density that the verifier does not read")
+            told = "ask about a TableStep that dominates it, or Laplace, logistic, discrete or normal noise"
+            raise ArgumentError("certificate", what, told)
+        if most.exponent is None:
+            raise ArgumentError("certificate", Problem("no number bounds the answer"), "take a larger delta")
         is_epsilon, points = asked.quantity == "epsilon", _Points()
         found = {(name, up): (below, above)[up] for name, above, below in self.directions for up in (False, True)}
         alone = not any(isinstance(x, RoundsProof) for x in found.values())
@@ -95,20 +103,20 @@ class TrainingProof:
             return _plan(proof, ends[not up], small)
 
         low, high = least.fraction, most.fraction
-        below = {"direction": self.larger, "evidence": evidence(self.larger, False)} if low > 0 else None
+        behind: Any = found[self.larger, False]
+        shown = evidence(self.larger, False) if low > 0 else None
+        if isinstance(behind, RoundsProof) and behind.below is not None:
+            behind = behind.below.curves[0].round
         data = {
             "format": FORMAT,
             "version": VERSION,
             "training": self.training,
             "above": {name: evidence(name, True) for name, *_ in self.directions},
-            "below": below,
+            "below": shown and {"direction": behind.direction, "evidence": shown},
             "points": points.listed,
             "supposed": list(_SUPPOSED),
         }
-        behind: Any = found[self.larger, False]
-        if isinstance(behind, RoundsProof) and behind.below is not None:
-            behind = behind.below.curves[0].round
-        if below and isinstance(behind, Counted):
+        if shown and isinstance(behind, Counted | Maximum):
             data["statistic"] = behind.statistic
         for wider in _WIDER[0 if alone and is_epsilon else 1 if alone else 2 :]:
             most_ = high * (1 + wider) if is_epsilon else min(high * (1 + wider), fmpq(1))
@@ -148,7 +156,7 @@ class _Points:
         for side, end in ((right, points.top), (left, points.bottom and 1 / points.bottom)):
             if end is not None:
                 side.append((end * (1 + _BEYOND), fmpq(0), fmpq(0)))
-        steps = epoch.steps if isinstance(epoch, Allocation | Counted) else 1
+        steps = epoch.steps if isinstance(epoch, Allocation | Counted | Maximum) else 1
         return {
             "steps": steps,
             "right": [self._place(epoch, steps, *p) for p in right],
@@ -175,19 +183,17 @@ def _plan(epoch: Round, level: Level, log_least: float) -> Data:
     if plan is None:
         raise ArgumentError(
             "certificate",
-            Problem("this end is that of closed forms, which have no certificate"),
+            Problem("no terms are known that show this end to the verifier"),
             "take a larger delta, or more noise",
         )
-    return _as_data(plan)
+    found: Data = _as_data(plan)
+    return found
 
 
-def _as_data(plan: Data) -> Data:
+def _as_data(plan: Any) -> Any:
     """Return the plan with doubles as fractions."""
-    return {
-        k: fraction_text(fmpq(*v.as_integer_ratio()))
-        if isinstance(v, float)
-        else _as_data(v)
-        if isinstance(v, dict)
-        else v
-        for k, v in plan.items()
-    }
+    if isinstance(plan, dict):
+        return {name: _as_data(x) for name, x in plan.items()}
+    if isinstance(plan, float):
+        return fraction_text(fmpq(*plan.as_integer_ratio()))
+    return [_as_data(x) for x in plan] if isinstance(plan, list) else plan

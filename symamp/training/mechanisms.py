@@ -332,20 +332,20 @@ def shuffled_batches(
     compared = _neighbours(neighbours)
     replaced = ", replaced" * (compared == REPLACE)
     text = f"{t:,} shuffled batches, {noise!r}{replaced}, from above the Gaussian mechanism"
-    count = round_count(epochs)
+    count, sampled = round_count(epochs), Sampled(noise, t, shuffled=True)
     if compared == REPLACE:
         # All others opposite: the batch sums are those of random allocation with half the noise, in either order.
         half = GaussianStep(sigma=sigma / 2)
         below = tuple(((_allocated(half, t, name), 1),) for name in ("remove", "add"))
         parts = [Direction(REPLACE, ((NormalRound(sigma, 2, REPLACE), 1),), below)]
-        return Training(text, tuple(parts), count, compared)
+        return Training(text, tuple(parts), count, compared, sampled)
     parts = []
     for name in ("remove", "add"):
         largest = Maximum(sigma, t, name)
         pair = Allocation(noise, t, (2, 1, 0), name) if t > 1 else NormalRound(sigma, 1, name)
         below = ((largest, 1),), ((_allocated(noise, t, name), 1),)
         parts.append(Direction(name, ((NormalRound(sigma, 1, name), 1),), below, ((pair, 1),)))
-    return Training(text, tuple(parts), count, compared)
+    return Training(text, tuple(parts), count, compared, sampled)
 
 
 @checked_call

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, exp, expm1, frexp, inf, ldexp, log, log1p, sqrt
@@ -17,7 +18,7 @@ from flint import acb, arb, fmpq
 from symamp.accounting.round import DirectedRound, deviation_of
 from symamp.certificates.evidence import evaluated
 from symamp.decompositions.to_law import number
-from symamp.errors import PrecisionError, Problem
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Floats, Law, Level
 from symamp.numbers.doubles import log_ndtr, root_between
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
@@ -28,7 +29,7 @@ from symamp.questions.bracket import Interval
 from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
-from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.divergence import LATTICE, Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels import antithetic, progression
 from symamp.sums.kernels.antithetic import Wave
@@ -289,7 +290,8 @@ class _Proved:
         slope = self.epoch.rough_slope(place, self.query.log_delta)
         if slope > 0.0:
             return slope
-        other = place * 1.001 or 1e-6
+        # Near the budget the divergence vanishes a short way on.
+        other = min(place * 1.001, (place + max(self.epoch.budget, place)) / 2.0) or 1e-6
         first, second = (float(np.logaddexp(*self._logs(eps))) for eps in (place, other))
         slope = (first - second) / (other - place)
         return slope if 0.0 < slope < inf else 1.0 / (place or 1e-3)
@@ -415,14 +417,13 @@ class Allocation(OneEpoch):
                 )
                 return Found((low / self.steps, high / self.steps), lambda: plan.shown(law, self.steps))
         if log_least < _LEAST_LOG_OF_LAWS:
-            return Found(self._by_closed_forms(law, level, log_least), lambda: None)
+            return self._by_closed_forms(law, level, log_least)
         if log_least not in self._poor:
             found = self._by_laws(level, log_least)
             if found.ends[0] > found.ends[1] / 2 or found.ends[1] < arb(log_least).exp():
                 return found
             self._poor.add(log_least)
-        ends = self._by_closed_forms(law, level, log_least)
-        return Found(ends, lambda: self._by_laws(level, log_least).plan())
+        return self._by_closed_forms(law, level, log_least)
 
     def _frequencies(self, law: Lognormal, level: Level, log_least: float) -> Progression | Wave | None:
         """Return the frequencies that take least work: in geometric progression, or at equal distances."""
@@ -442,7 +443,7 @@ class Allocation(OneEpoch):
         """The accuracies at which laws of cells have said hardly anything: they are not asked again."""
         return set()
 
-    def _by_closed_forms(self, law: Lognormal, level: Level, log_least: float) -> tuple[arb, arb]:
+    def _by_closed_forms(self, law: Lognormal, level: Level, log_least: float) -> Found:
         """Return ends for replacement, far out: one event, and the worlds beside the one without both examples.
 
         A replacement by no gradient is one, too.
@@ -457,23 +458,38 @@ class Allocation(OneEpoch):
             more = remove.rough_log(middle) > middle + add.rough_log(eps - middle)
             first, most = (middle, most) if more else (first, middle)
         one, other, high = Level.of_float(first), Level.of_float(eps - first), arb(1)
-        least_of_all = arb(0)
+        least_of_all, parts = arb(0), dict[str, Found]()
         with suppress(PrecisionError):
             least_of_all = remove.found(level, log_least).ends[0].lower()
         with suppress(PrecisionError):
-            parts = remove.found(one, log_least).ends[1], add.found(other, log_least - first).ends[1]
+            parts = {"remove": remove.found(one, log_least), "add": add.found(other, log_least - first)}
             with at_precision(_BITS):
                 if one.eps() + other.eps() <= level.eps():
-                    high = parts[0] + one.exponential() * parts[1]
+                    high = parts["remove"].ends[1] + one.exponential() * parts["add"].ends[1]
         place, least, _ = self._event(law, eps)
-        with at_precision(_BITS + int(4.0 * abs(log_least))):
+        bits = _BITS + int(4.0 * abs(log_least))
+
+        def plan() -> dict[str, Any] | None:
+            plans = {name: part.plan() for name, part in parts.items()}
+            if not plans or None in plans.values():
+                return None
+            return {
+                "kind": "parts",
+                "precision": min(bits, MOST_PRECISION),
+                "first": first,
+                "event": [place, least],
+                **plans,
+            }
+
+        with at_precision(bits):
             s, e = law.sigma(), level.exponential()
             far, near = ([_normal((shift - x) / s) for shift in (1, 0, -1)] for x in (arb(place), arb(least)))
             n = t - 1  # the others
             single = far[0] * near[1] + n * far[1] * near[0] - n * far[0] * far[1]
             twice = arb(n * (n - 1)) / 2 * far[1] ** 2 * near[0]
             low = near[1] * (single - e * (far[2] * near[1] + n * far[1] * near[2])) - twice
-            return (low * near[1] ** (n - 2)).max(least_of_all), high.min(normal_divergence(2 / s, level.eps(), e))
+            low, high = (low * near[1] ** (n - 2)).max(least_of_all), high.min(normal_divergence(2 / s, level.eps(), e))
+            return Found((low, high), plan)
 
     def _event(self, law: Lognormal, eps: float) -> tuple[float, float, float]:
         """Return places c and d: that a message is above c, and all others above d, seems to say most; and its log."""
@@ -498,6 +514,9 @@ class Allocation(OneEpoch):
         ]
 
         def plan() -> dict[str, Any]:
+            if LATTICE in (x.evaluator for x in found):
+                told = "take a larger delta or eps, or more steps; of shuffled batches effort='quick'"
+                raise ArgumentError("certificate", Problem("sums on a lattice have no certificate"), told)
             cells = self.step.cells(self.shifts, _grained(log_least))
             bits, how = max(x.precision for x in found) + _SPARE_BITS, [evaluated(x, self.steps) for x in found]
             shown = {"kind": "laws", "precision": bits, "below": how[0], "above": how[-1]}
@@ -838,10 +857,24 @@ class Maximum(Statistic):
         """What the epoch is, in words."""
         return f"{self.steps:,} shuffled batches, sigma = {self.sigma}, the largest sum, {self.direction}"
 
+    @property
+    def places(self) -> list[float]:
+        """The ends of the cells."""
+        return [(2 + 12.0 * float(number(self.sigma)().mid())) * k / _CELLS for k in range(-_CELLS // 4, _CELLS + 1)]
+
+    @property
+    def statistic(self) -> Numbering:
+        """The number of each cell."""
+        return {
+            "size": len(self.places) + 1,
+            "first": 0,
+            "places": [str(Fraction(y)) for y in self.places],
+            "numbers": [],
+        }
+
     def masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
         """Return the laws of the cell, from the distribution functions of the largest sum."""
-        s = number(self.sigma)()
-        places = [arb((2 + 12.0 * float(s)) * k / _CELLS) for k in range(-_CELLS // 4, _CELLS + 1)]
+        s, places = number(self.sigma)(), [arb(y) for y in self.places]
 
         def law(shift: int) -> list[arb]:
             below = [_normal(y / s) ** (self.steps - 1) * _normal((y - shift) / s) for y in places]

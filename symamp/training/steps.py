@@ -299,9 +299,8 @@ class GaussianStep(_Normal):
         """A lognormal variable."""
         return Lognormal(number(self.sigma))
 
-    def data(self) -> dict[str, Any] | None:
-        """Return what a certificate says of the step; None for a sigma that is no fraction."""
-        return {"kind": "gaussian", "sigma": str(self.sigma)} if self.sigma.is_Rational else None
+    def data(self) -> dict[str, Any]:
+        return {"kind": "gaussian", "sigma": expression_text(self.sigma)}
 
     def beyond(self, y: arb, shift: int) -> arb:
         return ((y - shift) / (number(self.sigma)() * arb(2).sqrt())).erfc() / 2

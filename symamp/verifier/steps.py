@@ -25,8 +25,9 @@ _MOST_CELLS, _MOST_SIZE, _MOST_ROWS = 20_000, 2**16, 10_000
 Numbers = tuple[Number, ...]
 
 
-def _shifts(name: str) -> tuple[int, int, int]:
-    return (1, -1, 0) if name == REPLACE else (1, 0, 0)
+def _shifts(name: str, opposite: int = 0) -> tuple[int, int, int]:
+    """Return by how much messages are moved; ``opposite`` is what all other gradients of a batch are short of."""
+    return (1 + opposite, opposite - 1 if name == REPLACE else opposite, 0)
 
 
 def _cyclic(statistic: Any, masses: Iterable[tuple[int, Number]]) -> list[arb]:
@@ -95,9 +96,9 @@ class Noise:
 
         return (arb(1) if a is None else above(a)) - (arb(0) if b is None else above(b))
 
-    def laws(self, name: str, cells: Any) -> tuple[Triple, Triple]:
+    def laws(self, name: str, cells: Any, opposite: int = 0) -> tuple[Triple, Triple]:
         """Return the triple where messages of a cell are one; and where they are at its corners."""
-        shifts, places = _shifts(name), self.places(name, cells)
+        shifts, places = _shifts(name, opposite), self.places(name, cells)
         at = [tuple(self.ratio(y, s) for s in shifts[:2]) for y in places]
         ends = [*zip([None, *places], [*places, None], strict=True)]
         masses = [tuple(self.mass(a, b, s) for s in shifts) for a, b in ends]
@@ -157,7 +158,7 @@ class Integers(Noise):
         """Return the noise on integers."""
         return DiscreteGaussian(arb(1), size)
 
-    def laws(self, name: str, cells: Any) -> tuple[Triple, Triple]:
+    def laws(self, name: str, cells: Any, opposite: int = 0) -> tuple[Triple, Triple]:
         """Return the triple where all integers far out are one message; and where they name their world."""
         shifts, places = _shifts(name), self.places(name, cells)
         good = all(y.q == 1 for y in places) and places[0] < 0 and places[-1] > 0
@@ -203,7 +204,7 @@ class Table:
         """Return what the step is, in words."""
         return f"a table of {len(self.rows)} messages"
 
-    def laws(self, name: str, cells: Any) -> tuple[Triple, Triple]:
+    def laws(self, name: str, cells: Any, opposite: int = 0) -> tuple[Triple, Triple]:
         """Return the triple of a direction twice."""
         require(cells is None, "laws: cells of a table")
         require(self.replaces or name != REPLACE, "laws: examples that move messages in other ways", "invalid")

@@ -28,7 +28,7 @@ from .steps import CELLS, REPLACE, Noise, require_statistic
 
 FORMAT, VERSION = "symamp-training-certificate", 3
 DIRECTIONS = "remove", "add"
-_TRAINING = {"step": dict, "steps": int, "selected": int, "rate": str, "epochs": int, "neighbours": str}
+_TRAINING: dict[str, Any] = {"step": dict, "steps": int, "selected": int, "rate": str, "epochs": int, "neighbours": str}
 _DOCUMENT = {"format": str, "version": int, "claim": dict, "training": _TRAINING, "points": [dict], "supposed": [str]}
 _POINT = dict.fromkeys(("direction", "level", "low", "high"), str) | {"steps": int, "evidence": dict}
 _LINE = {"kind": str, "precision": int, "tilt": str, "step": str, "count": int, "further": str, "turn": str}
@@ -42,9 +42,11 @@ _LAWS = {"kind": str, "precision": int, "above": dict, "below": dict}
 _STATISTIC = {"kind": str, "precision": int}
 _PLANS: dict[str, dict[str, Any]] = {"laws": _LAWS, "statistic": _STATISTIC}
 _PLANS |= {"wave": _WAVE, "line": _LINE, "jump": _JUMP, "contour": _CONTOUR, "closed": {"kind": str, "precision": int}}
-_PLANS |= {"progression": _PROGRESSION}
+_PARTS = {"kind": str, "precision": int, "first": str, "event": [str]} | dict.fromkeys(DIRECTIONS, dict)
+_PLANS |= {"progression": _PROGRESSION, "parts": _PARTS}
 _CURVE = {"steps": int, "right": [int], "left": [int]}
 _ROUNDS = {"kind": str, "precision": int, "plan": sums.KERNEL, "curves": [_CURVE]}
+Sigma = Callable[[], arb]
 _MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
 _MOST_COUNT, _MOST_TERMS, _BINS, _PLACES, _MOST_ORDER = 50_000, 4 * 10**9, 120, 22, 256
 
@@ -57,12 +59,15 @@ def verdict(data: Any) -> Verdict:
     names = (REPLACE,) if replaced else DIRECTIONS
     below_shape = {"direction": str, "evidence": dict} if data.get("below") is not None else type(None)
     shape: dict[str, Any] = _DOCUMENT | {"above": dict.fromkeys(names, dict), "below": below_shape}
+    is_shuffled = isinstance(data.get("training"), dict) and "shuffled" in data["training"]
+    if is_shuffled:
+        shape |= {"training": _TRAINING | {"shuffled": bool}}
     if "statistic" in data:
         shape |= {"statistic": dict}
         require_statistic(data["statistic"])
     shaped(data, shape, "certificate")
     claim, below = data["claim"], data["below"]
-    require(below is None or below["direction"] in names, "below: another direction")
+    require(below is None or below["direction"] in names + DIRECTIONS * is_shuffled, "below: another direction")
     for i, point in enumerate(data["points"]):
         shaped(point, _POINT, f"points[{i}]")
         _require_shape(point["evidence"], f"points[{i}].evidence")
@@ -71,7 +76,7 @@ def verdict(data: Any) -> Verdict:
     if below is not None:
         _require_shape(below["evidence"], "below", {"rounds": _ROUNDS})
     check = Check(MOST_WORK * (MANY if data["points"] else 1))
-    training = _Training(check, data)
+    training = (_Shuffled if is_shuffled and data["training"]["shuffled"] else _Training)(check, data)
     said = Claim.of(check, claim, 1000)
     is_epsilon, trivial = said.is_epsilon, said.lower == 0
     require(not is_epsilon or said.upper < 1000, "claim: a number out of range")
@@ -88,12 +93,11 @@ def verdict(data: Any) -> Verdict:
             proved = low > check.number(claim["delta"]) if is_epsilon else low >= check.number(claim["lower"])
             require(proved, "below: the divergence is not proved to be as claimed", "invalid")
     checked = [f"{' and '.join(names)}, from above", *([] if trivial else [f"{below['direction']}, from below"])]
-    theorem = "that this pair of laws is the worst for adaptive gradients of norm at most 1, which is a theorem"
     return Verdict(
         "valid",
         ", ".join((*said.told(claim), training.told())),
         tuple(checked),
-        (theorem, *(f"stated: {quoted(x)}" for x in data["supposed"][:32])),
+        (training.theorem, *(f"stated: {quoted(x)}" for x in data["supposed"][:32])),
     )
 
 
@@ -108,14 +112,25 @@ def _require_shape(how: Any, what: str, further: dict[str, Any] | None = None) -
     for plan in (how, how.get("tail", how)):
         require(64 <= plan["precision"] <= MOST_PRECISION, f"{what}: a precision out of range")
     require(how.get("tail", {"kind": "jump"})["kind"] == "jump", f"{what}: another kind of evidence")
+    for part in (how[name] for name in DIRECTIONS * (how["kind"] == "parts")):
+        require(part.get("kind") != "parts", f"{what}: parts of parts")
+        _require_shape(part, what)
     require(0 < how.get("count", 1) <= _MOST_COUNT, f"{what}: a number out of range")
 
 
 class _Training:
-    """What is claimed of, and evaluations that several points or ends share."""
+    """What is claimed of, and evaluations that several points or ends share.
 
-    def __init__(self, check: Check, data: Any) -> None:
-        of, self.check, self.points = data["training"], check, data["points"]
+    If all other gradients are ``opposite`` it is the lower end of shuffled batches: each kind of evidence has data of
+    its own, those of random allocation gradients 0.
+    """
+
+    theorem = "that this pair of laws is the worst for adaptive gradients of norm at most 1, which is a theorem"
+
+    def __init__(self, check: Check, data: Any, opposite: bool = False) -> None:
+        self.opposite = opposite
+        self.about, self.check, self.points = data["training"], check, data["points"]
+        of = self.about
         self.steps, self.selected, self.epochs = of["steps"], of["selected"], of["epochs"]
         self.replaced = of["neighbours"] == REPLACE
         require(self.replaced or of["neighbours"] == "add_remove", "training: other neighbours")
@@ -124,14 +139,15 @@ class _Training:
         self.step, self.statistic = steps.read(check, of["step"], "training.step"), data.get("statistic")
         with working(256):
             self.rate = check.fraction(of["rate"])
-            is_normal = isinstance(self.step, Noise) and self.step.kind == "gaussian"
-            self.sigma = check.fraction(of["step"]["sigma"]) if is_normal else None
+        self.is_normal = isinstance(self.step, Noise) and self.step.kind == "gaussian"
+        self.sigma: Sigma = lambda: arb(check.number(of["step"]["sigma"]))
         require(0 < self.rate <= 1 and (self.rate == 1 or self.selected == 1), "training: a rate out of range")
         size, longer = divmod(self.steps, self.selected)
         blocks = [(size, self.selected - longer), (size + 1, longer)] if self.rate == 1 else [(1, self.steps)]
         self.blocks = [(t, count * self.epochs) for t, count in blocks if count]
         require(len(self.points) <= _MOST_POINTS, f"too large: more than {_MOST_POINTS} points")
         self._proved: dict[int, tuple[fmpq, fmpq]] = {}
+        self._data_sets = set[bool]()
         self._lines: dict[Any, Callable[[arb], tuple[arb, arb]]] = {}
         self._laws: dict[tuple[str, int], tuple[list[arb], list[arb]]] = {}
 
@@ -151,7 +167,10 @@ class _Training:
         if how["kind"] == "rounds":
             return self._product(name, how, eps, up)
         require(len(blocks) == 1 and blocks[0][1] == 1, f"{name}: no evidence about several rounds", "invalid")
-        return self._one(name, blocks[0][0], how, eps, not self.is_attained and not up)[up]
+        return self._one(name, blocks[0][0], how, eps, self._has_statistic(how, up))[up]
+
+    def _has_statistic(self, how: Any, up: bool) -> bool:
+        return how["kind"] == "statistic" if self.opposite else not self.is_attained and not up
 
     @property
     def is_attained(self) -> bool:
@@ -192,9 +211,12 @@ class _Training:
     def _point(self, i: int, name: str, t: int, up: bool) -> tuple[fmpq, fmpq]:
         """Return the ends of a point, after a proof that they enclose the divergence of an epoch."""
         require(0 <= i < len(self.points), f"{name}: no such point")
-        point, by_statistic = self.points[i], not self.is_attained and not up
+        point, by_statistic = self.points[i], self._has_statistic(self.points[i]["evidence"], up)
         about = (point["direction"], point["steps"], point["evidence"]["kind"] == "statistic")
         require(about == (name, t, by_statistic), f"points[{i}]: of another order, or number of steps", "invalid")
+        if self.opposite:  # one pair has all points of a curve from below
+            self._data_sets.add(by_statistic or point["evidence"]["kind"] == "laws")
+            require(len(self._data_sets) == 1, f"{name}: points of several data sets", "invalid")
         if i not in self._proved:
             level, low, high = (self.check.fraction(point[x]) for x in ("level", "low", "high"))
             require(level >= 1 and 0 <= low <= high <= 1, f"points[{i}]: a number out of range")
@@ -212,12 +234,14 @@ class _Training:
             return self._by_statistic(name, plan["precision"], eps)
         if plan["kind"] == "laws":
             return self._by_laws(name, t, plan, eps)
-        require(self.sigma is not None, f"{name}: evidence for normal noise", "invalid")
+        require(self.is_normal, f"{name}: evidence for normal noise", "invalid")
         require((plan["kind"] == "closed") == (t == 1), f"{name}: evidence for another number of steps", "invalid")
+        if plan["kind"] == "parts":
+            return self._by_parts(t, plan, eps)
         with working(plan["precision"]):
             e = arb(self.check.exponential(eps)[0])
             if t == 1:
-                value = _closed(arb(self.sigma), arb(self.rate), e, name)
+                value = _closed(self.sigma(), arb(self.rate), e, name)
                 return value.lower(), value.upper()
             of_two = plan["kind"] in ("wave", "progression")
             require(of_two == self.replaced, f"{name}: no evidence of this order", "invalid")
@@ -227,7 +251,7 @@ class _Training:
                 return (low / t).lower(), (high / t).upper()
             if plan["kind"] == "jump":
                 require(name == "remove", f"{name}: no evidence of this order")
-                low, high = _by_jump(self.check, arb(self.sigma), t, t * e, plan)
+                low, high = _by_jump(self.check, self.sigma(), t, t * e, plan)
                 return (low / t).lower(), (high / t).upper()
             line = t, *sorted(plan.items())
             if line not in self._lines:
@@ -245,19 +269,36 @@ class _Training:
     def _by_laws(self, name: str, t: int, plan: Any, eps: str) -> tuple[Number, Number]:
         """Return the lower end by the one law around the step, and the upper end by the other."""
         with working(plan["precision"]):
-            laws = [law.sampled(self.rate) for law in self.step.laws(name, plan.get("cells"))]
+            laws = [law.sampled(self.rate) for law in self.step.laws(name, plan.get("cells"), int(self.opposite))]
             low, high = (
                 triples.divergence(self.check, law, eps, t, plan[side], up, name)
                 for law, side, up in zip(laws, ("below", "above"), (False, True), strict=True)
             )
             return (low if isinstance(low, fmpq) else low.lower()), (high if isinstance(high, fmpq) else high.upper())
 
+    def _by_parts(self, t: int, plan: Any, eps: str) -> tuple[Number, Number]:
+        """Return an event of both worlds, and the worlds beside the one without both examples (section 2)."""
+        require(self.replaced and t > 1 and len(plan["event"]) == 2, "parts: no evidence of this order", "invalid")
+        single, parts = _Training(self.check, {"training": self.about | {"neighbours": "add_remove"}, "points": []}), []
+        for name, level in (("remove", plan["first"]), ("add", f"({eps})-({plan['first']})")):
+            parts.append(single._one(name, t, plan[name], level, False)[1])
+        with working(plan["precision"]):
+            first, whole = arb(self.check.number(plan["first"])), arb(self.check.number(eps))
+            require(first >= 0 and first <= whole, "parts: a number out of range", "invalid")
+            s, e, (c, d) = self.sigma(), whole.exp(), (self.check.fraction(x) for x in plan["event"])
+            require(c >= d, "parts: an event out of range", "invalid")
+            far, near = ([_below(s, shift - x) for shift in (1, 0, -1)] for x in (c, d))
+            n = t - 1
+            more, less = (far[i] * near[1] + n * far[1] * near[i] for i in (0, 2))
+            low = near[1] * (more - n * far[0] * far[1] - e * less) - arb(n * (n - 1)) / 2 * far[1] ** 2 * near[0]
+            return (low * near[1] ** (n - 2)).lower(), (parts[0] + first.exp() * parts[1]).upper()
+
     def _by_statistic(self, name: str, bits: int, eps: str) -> tuple[Number, Number]:
         """Return both ends of the divergence of the sum of the numbers of all messages (section 7)."""
         require(self.statistic is not None, "below: no statistic", "invalid")
         with working(bits):
             if (name, bits) not in self._laws:
-                self._laws[name, bits] = self._sums(name)
+                self._laws[name, bits] = (self._largest if self.opposite else self._sums)(name)
             e, found = arb(self.check.exponential(eps)[0]), arb(0)
             self.check.spend(self.statistic["size"])
             for p, q in zip(*self._laws[name, bits], strict=True):
@@ -274,6 +315,54 @@ class _Training:
             for some in (first, second)
         )
         return (q, p) if name == "add" else (p, q)
+
+    def _largest(self, name: str) -> tuple[list[arb], list[arb]]:
+        """Return the laws of the place of the largest batch sum among those of the statistic (section 8)."""
+        require(self.is_normal, "statistic: of normal noise", "invalid")
+        places, s = [self.check.fraction(y) for y in self.statistic["places"]], self.sigma()
+        good = places and all(a < b for a, b in pairwise(places)) and self.statistic["size"] == len(places) + 1
+        require(good, "statistic: places out of order", "invalid")
+        self.check.spend(50 * len(places), hard=True)
+
+        def law(shift: int) -> list[arb]:
+            at = [_below(s, y) ** (self.steps - 1) * _below(s, y - shift) for y in places]
+            return [at[0], *(b - a for a, b in pairwise(at)), 1 - at[-1]]
+
+        p, q = law(2), law(1)
+        return (q, p) if name == "add" else (p, q)
+
+
+class _Shuffled:
+    """Shuffled batches: the Gaussian mechanism above, and below what some data attain (section 8 of the proof).
+
+    By replacement the latter is random allocation with half the noise.
+    """
+
+    theorem = "that who knows the order has the Gaussian mechanism, and that some data attain the lower end: theorems"
+
+    def __init__(self, check: Check, data: Any) -> None:
+        of = data["training"]
+        is_normal = of["step"].get("kind") == "gaussian"
+        require(is_normal and of["selected"] == 1 and of["rate"] == "1", "training: no shuffled batches")
+        self.above = _Training(check, data | {"training": of | {"steps": 1}})
+        replaced, half = self.above.replaced, {"kind": "gaussian", "sigma": f"({of['step']['sigma']})/2"}
+        allocated = of | {"step": half, "neighbours": "add_remove"}
+        self.below = _Training(check, data | {"training": allocated if replaced else of}, not replaced)
+        self.told_of = self.above.told(), of["steps"]
+
+    def told(self) -> str:
+        """Return what the claim is about."""
+        about, batches = self.told_of
+        return about.replace("1 of 1 steps", f"{batches} shuffled batches")
+
+    def divergence(self, name: str, how: Any, eps: str, up: bool) -> Number:
+        """Return an upper or a lower end of the divergence of all epochs in one order."""
+        return (self.above if up else self.below).divergence(name, how, eps, up)
+
+
+def _below(s: arb, y: fmpq) -> arb:
+    """Return the probability that normal noise is below y."""
+    return (-arb(y) / (s * arb(2).sqrt())).erfc() / 2
 
 
 def _closed(s: arb, q: arb, e: arb, name: str) -> arb:
@@ -301,10 +390,10 @@ def _closed(s: arb, q: arb, e: arb, name: str) -> arb:
 # ------------------------------------------------------------------------------------------------ A line of frequencies
 
 
-def _line(check: Check, sigma: fmpq, t: int, plan: Any) -> Callable[[arb], tuple[arb, arb]]:
+def _line(check: Check, sigma: Sigma, t: int, plan: Any) -> Callable[[arb], tuple[arb, arb]]:
     """Return what gives ends of E(K - T)_+ at K (section 2 of the proof)."""
     c, step, further, turn = (arb(check.fraction(plan[x])) for x in ("tilt", "step", "further", "turn"))
-    s, count, bits = arb(sigma), plan["count"], plan["precision"]
+    s, count, bits = sigma(), plan["count"], plan["precision"]
     require(c > 0 and step > 0 and further > c, "line: a number out of range")
     u = step * count
     require(turn >= 0 and turn <= acb(c, u).arg(), "line: a turn out of range", "invalid")
@@ -335,10 +424,10 @@ def _line(check: Check, sigma: fmpq, t: int, plan: Any) -> Callable[[arb], tuple
     return ends
 
 
-def _contour(check: Check, sigma: fmpq, t: int, plan: Any) -> Callable[[arb], tuple[arb, arb]]:
+def _contour(check: Check, sigma: Sigma, t: int, plan: Any) -> Callable[[arb], tuple[arb, arb]]:
     """Return what gives ends of E(K - T)_+ at K, from a contour that is bent to the left (section 2 of the proof)."""
     scale, angle, width, h = (arb(check.fraction(plan[x])) for x in ("scale", "angle", "width", "step"))
-    s, count, bits = arb(sigma), plan["count"], plan["precision"]
+    s, count, bits = sigma(), plan["count"], plan["precision"]
     good = scale > 0 and h > 0 and 0 < width < angle and angle + width < arb.pi() / 2
     require(good, "contour: a number out of range")
     weights = []
@@ -391,14 +480,14 @@ def _missed(s: arb, a: arb, rule: tuple[float, int, int], edges: list[tuple[arb,
     return acb(ball, ball)
 
 
-def _transform(check: Check, sigma: fmpq, w: acb, bits: int) -> acb:
+def _transform(check: Check, sigma: Sigma, w: acb, bits: int) -> acb:
     """Return phi(w), |arg w| < pi: the trapezoidal rule on a turned contour (section 3)."""
-    rough, theta = float(arb(sigma)), float(w.arg().mid())
+    rough, theta = float(sigma()), float(w.arg().mid())
     a = min(sqrt(2.0 * bits * log(2.0)), 1.2 * rough)
     tau = max(theta + a / rough - 1.2, 0.0)
     lost = (rough * tau) ** 2 / 2.0
     with working(bits + int(2.0 * lost) + 64):
-        s, turn, width = arb(sigma), arb(tau), arb(a)
+        s, turn, width = sigma(), arb(tau), arb(a)
         left = w.arg() - turn
         require(left + width / s < 1.5 and left - width / s > -1.5, "contour: a turn out of range")
         edges = [(abs(w) * (left + i * width / s).cos(), -i * s * turn * width) for i in (1, -1)]
@@ -414,9 +503,9 @@ def _transform(check: Check, sigma: fmpq, w: acb, bits: int) -> acb:
         return (s * s * turn * turn / 2).exp() * found
 
 
-def _transforms(check: Check, sigma: fmpq, c: arb, step: arb, count: int, bits: int) -> list[acb]:
+def _transforms(check: Check, sigma: Sigma, c: arb, step: arb, count: int, bits: int) -> list[acb]:
     """Return phi(c + i j step) for j < count: the turned trapezoidal rule (section 3), as a product of matrices."""
-    s, a = arb(sigma), min(sqrt(2.0 * bits * log(2.0)), 0.6 * float(arb(sigma)))
+    s, a = sigma(), min(sqrt(2.0 * bits * log(2.0)), 0.6 * float(sigma()))
     tau = arb(a) / s
     edges = [(c, -arb(a) * a), (c * (2 * tau).cos(), arb(a) * a)]
     decay = c * tau.cos()
@@ -427,7 +516,7 @@ def _transforms(check: Check, sigma: fmpq, c: arb, step: arb, count: int, bits: 
     check.spend(terms * rows // 100)
     lost = float((_bound(s, decay) / _bound(s, c)).log())
     with working(bits + int(1.5 * (a * a / 2.0 + max(lost, 0.0))) + 64):
-        s = arb(sigma)  # at this precision: turning enlarges what numbers are off by
+        s = sigma()  # at this precision: turning enlarges what numbers are off by
         tau = arb(a) / s
         back = acb(0, -tau).exp()
         left, hops = [], []
@@ -454,11 +543,11 @@ def _powers(x: acb, count: int) -> list[acb]:
 # -------------------------------------------------------------------------------------------------- Replacement: a wave
 
 
-def _wave(check: Check, sigma: fmpq, t: int, e: arb, plan: Any) -> tuple[arb, arb]:
+def _wave(check: Check, sigma: Sigma, t: int, e: arb, plan: Any) -> tuple[arb, arb]:
     """Return ends of E(T - E T')_+ (section 2 of the proof, a wave)."""
     names = ("start", "end", "tilt", "peak", "left", "turn")
     start, end, tilt, peak, left, turn = (arb(check.fraction(plan[x])) for x in names)
-    s, count, bits, period = arb(sigma), plan["count"], plan["precision"], 2 * peak + left
+    s, count, bits, period = sigma(), plan["count"], plan["precision"], 2 * peak + left
     good = start >= 0 and tilt > 0 and peak > 0 and left > 0 and turn >= 0 and turn <= arb.pi() / 2
     good = good and peak >= end - e * start and left >= e * end - start and end > t
     require(good, "wave: a number out of range", "invalid")
@@ -521,10 +610,10 @@ def _damped(check: Check, s: arb, e: arb, y: arb, room: float) -> arb:
 # ------------------------------------------------------------------ Replacement: frequencies in geometric progression
 
 
-def _progression(check: Check, sigma: fmpq, t: int, e: arb, plan: Any) -> tuple[arb, arb]:
+def _progression(check: Check, sigma: Sigma, t: int, e: arb, plan: Any) -> tuple[arb, arb]:
     """Return ends of E(T - E T')_+ (section 2 of the proof, frequencies in geometric progression)."""
     log_rate, h, strip, turn = (arb(check.fraction(plan[x])) for x in ("rate", "step", "strip", "turn"))
-    s, k, first, count, bits = arb(sigma), plan["order"], plan["first"], plan["count"], plan["precision"]
+    s, k, first, count, bits = sigma(), plan["order"], plan["first"], plan["count"], plan["precision"]
     require(2 <= k <= _MOST_ORDER and abs(first) <= _MOST_STEPS and h > 0, "progression: a number out of range")
     rate, start, end = log_rate.exp(), (h * first).exp(), (h * (first + count)).exp()
     good = strip > 0 and strip < arb.pi() / 2 and turn >= 0 and turn <= arb.pi() / 2

@@ -4,8 +4,11 @@ import copy
 import json
 from random import Random
 
+import numpy as np
 import pytest
+import sympy as sp
 from flint import fmpq
+from scipy.stats import norm
 
 import symamp as sa
 from symamp.errors import ArgumentError
@@ -307,7 +310,140 @@ def test_epochs_of_discrete_noise_have_certificates():
     assert 0.99 * answer.lower <= lower < upper <= 1.0101 * answer.upper  # as far as a claim is moved outward
 
 
-def test_what_has_none():
-    shuffled = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=1), steps=10, neighbours="add_remove")
-    with pytest.raises(ArgumentError, match="certificate"):
-        shuffled.epsilon("1e-4", effort="quick").certificate()
+# ------------------------------------------------------- Shuffled batches, closed forms, and what has no certificate
+
+
+def shuffled(sigma=1, steps=10, neighbours="add_remove", epochs=1):
+    noise = sa.training.GaussianStep(sigma=sigma)
+    return sa.training.shuffled_batches(noise=noise, steps=steps, neighbours=neighbours, epochs=epochs)
+
+
+def largest_sum(s, t, e):
+    """Return the divergence of one event: that the largest batch sum is above the best of many places."""
+    c = np.linspace(-2 * s, 2 + 8 * s, 4001)
+    first, second = (1 - norm.cdf(c / s) ** (t - 1) * norm.cdf((c - shift) / s) for shift in (2, 1))
+    return float((first - e * second).max())
+
+
+@pytest.mark.parametrize(("sigma", "steps"), [(1, 10), (1, 1000), (2, 100)])
+def test_shuffled_batches_have_certificates(sigma, steps):
+    data = shuffled(sigma, steps).epsilon("1e-6", effort="quick").certificate()
+    verdict = verify(json.dumps(data))
+    assert verdict.status == "valid"
+    assert f"{steps} shuffled batches" in verdict.reason
+    assert data["below"]["evidence"]["kind"] == "statistic"
+    lower, upper = (fraction(data["claim"][end]) for end in ("lower", "upper"))
+    assert largest_sum(sigma, steps, np.exp(lower)) > 0.99e-6 > largest_sum(sigma, steps, np.exp(1.02 * lower))
+    z = upper * sigma
+    assert norm.cdf(0.5 / sigma - z) - np.exp(upper) * norm.cdf(-0.5 / sigma - z) == pytest.approx(1e-6, rel=1e-6)
+    for end, factor in (("lower", 1.02), ("upper", 1 - 1e-8)):
+        changed = copy.deepcopy(data)
+        changed["claim"][end] = f"({data['claim'][end]})*{round(factor * 10**9)}/{10**9}"
+        assert judged(changed) == "invalid"
+    for change in (
+        {"shuffled": False},
+        wider("11/10"),
+        {"steps": 2 * steps},
+        {"epochs": 2},
+        {"rate": "1/2"},
+        {"selected": 2},
+    ):
+        changed = copy.deepcopy(data)
+        changed["training"] |= change
+        assert judged(changed) != "valid"
+    changed = copy.deepcopy(data)
+    del changed["training"]["shuffled"]
+    assert judged(changed) == "invalid"
+    changed = copy.deepcopy(data)
+    changed["above"]["remove"] = data["below"]["evidence"]
+    assert judged(changed) == "invalid"
+    changed = copy.deepcopy(data)
+    changed["statistic"]["places"].reverse()
+    assert judged(changed) == "invalid"
+
+
+@pytest.mark.parametrize("steps", [1, 10])
+def test_shuffled_batches_by_replacement_are_random_allocation_with_half_the_noise(steps):
+    data = shuffled(1, steps, "replace").epsilon("1e-6").certificate()
+    assert judged(data) == "valid"
+    other = training("1/2", steps).epsilon("1e-6")
+    assert fraction(data["claim"]["lower"]) == pytest.approx(other.lower, rel=1e-10)
+    data["claim"]["lower"] = f"({data['claim']['lower']})*1000001/1000000"
+    assert judged(data) == "invalid"
+
+
+def test_random_allocation_is_no_upper_end_of_shuffled_batches(honest):
+    data = copy.deepcopy(honest)
+    data["training"]["shuffled"] = True
+    assert judged(data) == "invalid"
+
+
+@pytest.mark.slow
+def test_the_pair_of_shuffled_batches_on_a_lattice_has_none():
+    with pytest.raises(ArgumentError, match=r"lattice have no certificate; .* of shuffled batches effort='quick'"):
+        shuffled(2, 10).epsilon("1e-3").certificate()
+    assert judged(shuffled(2, 10).epsilon("1e-3", effort="quick").certificate()) == "valid"
+
+
+@pytest.mark.slow
+def test_epochs_of_shuffled_batches_have_certificates():
+    data = shuffled(epochs=3).epsilon("1e-6", gap=1e-2).certificate()
+    assert judged(data) == "valid"
+    curve = data["below"]["evidence"]["curves"][0]
+    point = next(data["points"][i] for i in curve["right"])
+    assert point["evidence"]["kind"] == "statistic"
+    # A curve that is the larger one of two data sets is not attained, so that no product is.
+    noise = sa.training.GaussianStep(sigma=1)
+    allocated = sa.training.random_allocation(noise=noise, steps=10, neighbours="add_remove").delta("1").certificate()
+    changed = copy.deepcopy(data)
+    changed["points"].append({**point, "level": "19/7", "low": "0", "high": "1"})
+    curve = changed["below"]["evidence"]["curves"][0]
+    places = sorted([*curve["right"], len(data["points"])], key=lambda i: fraction(changed["points"][i]["level"]))
+    curve["right"] = places
+    assert judged(changed) != "malformed"
+    changed["points"][-1]["evidence"] = allocated["above"]["remove"]
+    verdict = verify(json.dumps(changed))
+    assert verdict.status == "invalid"
+    assert "several data sets" in verdict.reason
+
+
+@pytest.mark.parametrize("sigma", ["3/10", pytest.param("1/2", marks=pytest.mark.slow)])
+def test_closed_forms_of_replaced_examples_have_certificates(sigma):
+    data = training(sigma, 10, neighbours="replace").epsilon("1e-300").certificate()
+    assert judged(data) == "valid"
+    plan = data["above"]["replace"]
+    assert plan["kind"] == "parts"
+    lower, upper = (fraction(data["claim"][end]) for end in ("lower", "upper"))
+    assert lower < upper < 1.4 * lower
+    changes = [("first", "-1"), ("first", "1000"), ("event", plan["event"][::-1]), ("event", []), ("remove", plan)]
+    for name, value in [*changes, ("add", plan["remove"])]:
+        changed = copy.deepcopy(data)
+        changed["above"]["replace"][name] = value
+        assert judged(changed) != "valid"
+    for end, factor in (("upper", 10**6 - 1), ("lower", 10**6 + 1)):
+        changed = copy.deepcopy(data)
+        changed["claim"][end] = f"({data['claim'][end]})*{factor}/{10**6}"
+        assert judged(changed) == "invalid"
+    changed = copy.deepcopy(data)
+    changed["training"]["neighbours"] = "add_remove"
+    changed["above"] = {"remove": plan, "add": plan}
+    assert judged(changed) != "valid"
+
+
+def test_a_sigma_that_is_no_fraction_is_an_expression():
+    data = training(sp.sqrt(2), 10).epsilon("1e-6").certificate()
+    assert judged(data) == "valid"
+    assert data["training"]["step"]["sigma"] == "sqrt(2)"
+    data["training"]["step"]["sigma"] = "sqrt(199)/10"
+    assert judged(data) == "invalid"
+
+
+X, Y = sp.symbols("x y", real=True)
+
+
+@pytest.mark.parametrize("noise", [sa.Cauchy(scale=1), sa.DensityMechanism(sp.exp(-sp.Abs(Y - X)) / 2, X, Y)], ids=repr)
+def test_a_density_of_ones_own_has_none(noise):
+    step = sa.training.NoiseStep(noise)
+    found = sa.training.random_allocation(noise=step, steps=10, neighbours="add_remove").epsilon("1e-3")
+    with pytest.raises(ArgumentError, match="a density that the verifier does not read; ask about a TableStep"):
+        found.certificate()

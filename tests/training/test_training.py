@@ -461,6 +461,14 @@ def _complex(w):
     return acb(w.real, w.imag)
 
 
+@pytest.mark.parametrize("eps0", [3, 4, 6])
+def test_laplace_noise_near_its_budget(eps0):
+    """If all messages have the least ratio, which has a chance of 2^-10 without the example, the loss is the budget."""
+    noise = sa.training.NoiseStep(sa.Laplace(eps0=eps0))
+    low, high = allocation(noise=noise, steps=10).epsilon("1e-6").directions["add"]
+    assert low <= eps0 + np.log1p(-1e-6 * 2**10) <= high < 1.0005 * low
+
+
 @pytest.mark.parametrize(("sigma", "steps"), some([(2, 1000), (1, 20), (1, 100)], 1))
 def test_discrete_noise_by_fourier_transforms(sigma, steps):
     found = allocation(noise=sa.training.DiscreteGaussianStep(sigma=sigma), steps=steps).epsilon("1e-6")
@@ -633,7 +641,7 @@ def test_waves_and_cells_of_messages_enclose_the_same():
 @pytest.mark.parametrize(("sigma", "steps", "eps"), some([("1", 20, 3.0), ("0.5", 100, 8.0), ("5", 10, 0.5)], 1))
 def test_waves_lie_between_closed_forms(sigma, steps, eps):
     found, level = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, -1, 0), "replace"), Level.of_float(eps)
-    sharp, (low, high) = found.enclose(level, -30.0), found._by_closed_forms(found.step.summand, level, -30.0)
+    sharp, (low, high) = found.enclose(level, -30.0), found._by_closed_forms(found.step.summand, level, -30.0).ends
     with at_precision(128):
         assert low.lower() <= sharp[1].ball
         assert sharp[0].ball <= high.upper()
