@@ -39,7 +39,7 @@ def main(chosen: list[str]) -> None:
         try:
             noise = sa.training.GaussianStep(sigma=sigma)
             found = sa.training.random_allocation(noise=noise, steps=t, neighbours=neighbours).epsilon(delta)
-            width = max((high - low) / low if low else inf for low, high in found.directions.values())
+            width = max((high - low) / low if low else inf if high else 0.0 for low, high in found.directions.values())
             said = f"[{found.lower:.10g}, {found.upper:.10g}] | {width:.1e}"
         except SymampError as error:
             said = f"{type(error).__name__} | "

@@ -196,7 +196,7 @@ class OneEpoch(DirectedRound):
 
         guess, moved = min(guess, last), _TRUSTED * guess
         slope = self.rough_slope(guess, log_delta)
-        if slope == 0.0:
+        if slope == 0.0 and guess > 0.0:
             slope = (miss(guess) - miss(_ROOM * guess)) / (_ROOM * guess - guess)
         for _ in range(_SECANTS):  # from a good guess few evaluations are enough
             here = miss(guess)
@@ -290,8 +290,8 @@ class _Proved:
         slope = self.epoch.rough_slope(place, self.query.log_delta)
         if slope > 0.0:
             return slope
-        # Near the budget the divergence vanishes a short way on.
-        other = min(place * 1.001, (place + max(self.epoch.budget, place)) / 2.0) or 1e-6
+        budget = self.epoch.budget  # near it the divergence vanishes a short way on
+        other = min(place * 1.001, (place + budget) / 2.0 if budget > place else inf) or 1e-6
         first, second = (float(np.logaddexp(*self._logs(eps))) for eps in (place, other))
         slope = (first - second) / (other - place)
         return slope if 0.0 < slope < inf else 1.0 / (place or 1e-3)
