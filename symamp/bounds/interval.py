@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, expm1, floor, inf, log, log1p
+from math import exp, floor, inf, log, log1p
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, ProofStatus, every
-from symamp.bounds.noise_table import Grid, Noise, NoiseTable, grid_of, shape_of
+from symamp.bounds.noise_table import Cut, Grid, Noise, NoiseTable, grid_of, shape_of
 from symamp.bounds.pairs_of_a_table import log_divergences
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -33,7 +33,7 @@ from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.moments import bounds_by_moments
 from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_laws, moments_of_rows, normal_bound
-from symamp.sums.all_data_sets.search import Found, Searches
+from symamp.sums.all_data_sets.search import Found, Others, Searches
 from symamp.sums.divergence import Enclosure, Settings
 
 SOURCE = "Theorem I (docs/proofs/interval.md)"
@@ -68,8 +68,8 @@ _FEWEST_STEPS = 33
 """Tables of fewer integers have the bound of all their pairs."""
 _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
 """Smaller divergences, in logarithms, are left to other bounds: what is cut off is a double."""
-_FARTHER = 1.05
-"""The bound is expected at most this factor farther out."""
+_FARTHER = 1.06
+"""Where ratios are unbounded, a bound that by an estimate is farther out than this factor is not asked for."""
 _MOST_PLACES, _MOST_PAIRS = 150, 1_500
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _WIDER = (1.0, 4.0, 16.0)
@@ -78,7 +78,7 @@ _SETTLED = 0.95
 """Boxes that a blanket bounds by this part of the target need no more work."""
 _TILTS = np.geomspace(0.15, 30.0, 18)
 """Tilts of blankets, in units of a rough guess."""
-_BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, -60
+_BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, Cut(-60)
 """What is cut off beyond the messages has a mass of 2^-14 of delta, but for steps of 2^4; and where delta is not known
 yet."""
 _PLACES = 24
@@ -94,7 +94,7 @@ class _Ends(AllDataSetsPairBound):
     @cached_property
     def searches(self) -> Searches:
         """What was found at the levels asked before."""
-        return Searches(self.laws, merges=False)
+        return Searches(self.laws, others=self.others, merges=False)
 
 
 @dataclass(frozen=True)
@@ -122,46 +122,58 @@ class NoiseInterval(PairBoundDefaults):
         return self.method, self.noise
 
     @cached_property
-    def _ends(self) -> dict[int, _Ends]:
+    def _ends(self) -> dict[Cut, _Ends]:
         return {}
 
-    def ends(self, cut: int) -> _Ends:
-        """Return the bound of the pair of the ends over all data sets, of the messages but for a mass of 2^cut."""
+    @cached_property
+    def _others(self) -> Others:
+        return []
+
+    def ends(self, cut: Cut) -> _Ends:
+        """Return the bound of the pair of the ends over all data sets, of what the cut leaves."""
         if cut not in self._ends:
             grid, held = grid_of(self.noise, cut), (("others", sp.Integer(1)),)
             table = grid.table()
             laws = (LawTriple(table.law((0.0, 1.0), other), self.pair) for other in table.classes(grid.places))
             found = tuple(Reduction(self.method, self.proof_status, SOURCE, x, held) for x in laws)
-            self._ends[cut] = _Ends(found)
+            self._ends[cut] = _Ends(found, others=self._others)
         return self._ends[cut]
 
     @property
     def _least_log(self) -> float:
         return _LEAST_WITHOUT_CUT if shape_of(self.noise).is_whole else _LEAST_LOG
 
-    def cut(self, log_delta: float) -> int:
-        """Return where messages are cut for a divergence about this: log2 of a mass."""
-        if shape_of(self.noise).is_whole:
-            return 0
-        return _BITS_OF_CUT * floor((min(max(log_delta, _LEAST_LOG), 0.0) / log(2.0) - _BITS_LOST) / _BITS_OF_CUT)
+    def _mass(self, log_delta: float) -> Cut:
+        """Return where messages are cut for a divergence about this, without a cap."""
+        return Cut(_BITS_OF_CUT * floor((min(max(log_delta, _LEAST_LOG), 0.0) / log(2.0) - _BITS_LOST) / _BITS_OF_CUT))
 
-    def cut_at(self, level: Level, n: int) -> int:
-        """Return the same for a level, by an estimate of the divergence where all others are at one end."""
-        return 0 if shape_of(self.noise).is_whole else self.cut(self._at_one_end(level, n))
+    def cut(self, log_delta: float, n: int) -> Cut:
+        """Return what is cut off for a divergence about this."""
+        shape, cut = shape_of(self.noise), self._mass(log_delta)
+        if shape.is_whole or shape.has_rate:
+            return Cut(0) if shape.is_whole else cut
+        return cut._replace(cap=grid_of(self.noise, cut).cap_for(n, log_delta))
+
+    def cut_at(self, level: Level, n: int) -> Cut:
+        """Return the same for a level, by an estimate of the divergence of the ends."""
+        shape, e = shape_of(self.noise), 1.0 + level.rough_minus_one()
+        if shape.is_whole or shape.has_rate:
+            return Cut(0) if shape.is_whole else self._mass(self._at_one_end(level, n))
+        cut = self._mass(grid_of(self.noise, _USUAL_CUT).best_cap(n, e)[1])
+        return cut._replace(cap=grid_of(self.noise, cut).best_cap(n, e)[0])
 
     def _at_one_end(self, level: Level, n: int) -> float:
         """Return an estimate of the logarithm of the divergence of the ends where all others are at one of them."""
         rows = grid_of(self.noise, _USUAL_CUT).table().rows((0.0, 1.0))
         return float(log_divergences(rows, rows[0], level.rough_minus_one(), n)[0, 1])
 
-    def found(self, level: Level, n: int, limits: Limits) -> tuple[int, Found | None]:
+    def found(self, level: Level, n: int, limits: Limits) -> tuple[Cut, Found | None]:
         """Return where messages are cut, and the parameters for the pair of the ends."""
         cut = self.cut_at(level, n)
         grid = grid_of(self.noise, cut)
-        is_useless = not grid.is_known or grid.decides_alone(n, level.rough_minus_one())
-        return cut, None if is_useless else self.ends(cut).searches.found(level, n, limits)
+        return cut, self.ends(cut).searches.found(level, n, limits, rough=True) if grid.is_known else None
 
-    def of_ends(self, cut: int, level: Level, n: int, found: Found, settings: Settings) -> tuple[float, float]:
+    def of_ends(self, cut: Cut, level: Level, n: int, found: Found, settings: Settings) -> tuple[float, float]:
         """Return estimates, in the logarithm, of the bound of the pair of the ends and of how far above all may be."""
         minus_one, ends = level.rough_minus_one(), self.ends(cut)
         room = _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
@@ -190,10 +202,12 @@ class NoiseInterval(PairBoundDefaults):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        cut = self.cut(log_delta)
-        if start is not None and grid_of(self.noise, cut).decides_alone(n, expm1(min(_FARTHER * start, 700.0))):
-            return inf
-        share = grid_of(self.noise, cut).lost * exp(min(-log_delta, 700.0)) if cut else 0.0
+        cut = self.cut(log_delta, n)
+        if start is not None and cut.cap < inf:
+            farthest = exp(min(_FARTHER * start, 700.0))
+            if grid_of(self.noise, cut).best_cap(n, farthest)[1] > log_delta:
+                return inf
+        share = grid_of(self.noise, cut).lost * exp(min(-log_delta, 700.0))
         if share >= 1.0:
             return inf
         room = _OF_NORMAL if is_worth_asking(log_delta, n) else _OF_MOMENTS
@@ -274,8 +288,9 @@ class _Boxes:
         self.log_unit, room = ends
         self.is_by_normal = self.log_unit != found.log_value
         self.e = 1.0 + level.rough_minus_one()
-        self.room = room + settings.gap
-        self.aim = exp(self.room) + self._in_units(grid.lost)
+        lost = self._in_units(grid.lost)
+        self.room = min((room + settings.gap) * (1.0 + lost), 1.0)
+        self.aim = exp(self.room) + lost
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
         self.stages = list[Stage]()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
-from math import ceil, exp, inf, log, sqrt
+from math import ceil, exp, inf, log, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.randomizers.noise.distributions import Cauchy, DiscreteGaussian, Laplace
+from symamp.sums.inversion import falling_root
 from symamp.sums.kernels.tilted import exp_minus_linear
 
 _GRID = 2.0**20
@@ -62,8 +63,11 @@ _LARGEST_RATE = 300.0
 """With a larger rate factors of densities are no doubles."""
 _MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 16, 1.001
 """The largest s X of a remainder; rounds until its kappa is nearly found, and what then may be missing."""
-_BITS_OF_CAP, _CAPS = 9, 2.0 ** (np.arange(1.0, 400.0) / 8.0)
-"""Where ratios are unbounded those above a cap have 2^9 times the mass of what is cut off; caps that are tried."""
+_CAPS, _CAP_RANGE = 2.0 ** (np.arange(2.0, 120.0) / 3.0), 6.0
+"""Caps of ratios that are tried where these are unbounded, around what decides alone."""
+_OF_SADDLE, _LOBE, _CLOSE = np.geomspace(0.05, 1.5, 32), np.linspace(0.0, 7.0, 32), 0.03
+"""Tilts and frequencies of the estimate of what a cap leaves, in units of those of a normal law; and how
+near, in log delta, the level is found for which there is one."""
 _APART = 4.0
 """Messages whose ratios to the least density differ by less than this factor are one part of a remainder."""
 
@@ -789,26 +793,70 @@ def _fixed(value: arb) -> Number:
 # --- Where messages and other users are: as few as cost next to nothing, by doubles
 
 
+class Cut(NamedTuple):
+    """What is left out of noise: a mass on either side, and ratios to the least density above a cap."""
+
+    log2_mass: int
+    cap: float = inf
+
+
 class Grid:
     """The messages and the other users' inputs of all tables above one noise, cut where so little mass is left."""
 
-    def __init__(self, shape: Shape, log2_mass: int) -> None:
-        self.shape, self.far = shape, shape.reach(log2_mass)
+    def __init__(self, shape: Shape, cut: Cut) -> None:
+        self.shape, self.far, self.cap = shape, shape.reach(cut.log2_mass), cut.cap
         with at_precision(BALL_BITS):
             self.outside = 0.0 if shape.is_whole else _above(shape.noise.survival(arb(self.far) * shape.unit))
         self._bends = shape.bends(self.far)
         self._steps = self._spaced() if shape.nodes(self.far) is None else []
-        self.cap = inf
         self._base = self._made(())
-        if not shape.has_rate:
-            self.cap = self._found_cap(2.0 ** (log2_mass + _BITS_OF_CAP))
-            self._base = self._made(())
 
-    def _found_cap(self, mass: float) -> float:
-        """Return the least cap of ratios that takes about this mass from the row of an end."""
-        row, hidden = self._base.rows([0.0])[0], self._base.hidden
-        taken = (float(np.maximum(row - cap * hidden, 0.0).sum()) for cap in _CAPS)
-        return next((float(cap) for cap, lost in zip(_CAPS, taken, strict=True) if lost <= mass), inf)
+    def best_cap(self, n: int, e: float) -> tuple[float, float]:
+        """Return the cap of ratios with the least bound of the ends, and an estimate of its logarithm.
+
+        The bound has what the cap takes and, of the rest, the integral of |M|^n: it knows no phases, and large ratios
+        that are rare have some. With all others at an end, where they are the larger.
+        """
+        (first, other), hidden = self._ends
+        largest, alone = float((first / hidden).max()), n * (e - 1.0) + 2.0 * sqrt(n)
+        low, high = min(largest, alone) / _CAP_RANGE, min(2.0 * largest, _CAP_RANGE * alone)
+        caps = _CAPS[slice(*np.searchsorted(_CAPS, (low, high)))]
+        kept = np.minimum(first, caps[:, None] * hidden)
+        taken, w, drift = (first - kept).sum(axis=1), (kept - e * other) / other, e - 1.0
+        squares = (w * w) @ other
+        with np.errstate(all="ignore"):
+            s = _OF_SADDLE * ((drift + np.sqrt(drift**2 + 8.0 * squares / n)) / (2.0 * squares))[:, None]
+            sums = np.array([np.expm1(np.outer(t, x)) @ other for t, x in zip(s, w, strict=True)])
+            heights = np.nan_to_num(n * np.log1p(sums) - 2.0 * np.log(s), nan=inf)
+        best = np.arange(len(caps)), heights.argmin(axis=1)
+        s, heights = s[best][:, None], heights[best]
+        tilted = np.exp(s * (w - w.max(axis=1)[:, None])) * other
+        tilted /= tilted.sum(axis=1)[:, None]
+        spread = np.sqrt(np.maximum(n * ((w * w * tilted).sum(axis=1) - (w * tilted).sum(axis=1) ** 2), 1e-300))
+        u = _LOBE / spread[:, None]
+        sizes = np.array([abs(np.exp(1j * np.outer(v, x)) @ t) for v, x, t in zip(u, w, tilted, strict=True)])
+        lobes = 2.0 * u[:, 1] * ((sizes**n / (1.0 + (u / s) ** 2)).sum(axis=1) - 0.5)
+        with np.errstate(all="ignore"):
+            logs = np.nan_to_num(heights + np.log(lobes / (2.0 * pi * n)), nan=-inf)
+        logs = np.logaddexp(logs, np.log(np.maximum(taken, 1e-300)))
+        k = int(logs.argmin())
+        return float(caps[k]), float(logs[k])
+
+    def cap_for(self, n: int, log_delta: float) -> float:
+        """Return the cap for a divergence: that of the level at which an estimate has it."""
+        (first, other), _ = self._ends
+        kept = np.minimum(first, sqrt(n) * other)
+        unit = n / (2.0 * float((kept - other) ** 2 @ (1.0 / other)))  # of a normal law: log delta is unit eps^2
+        start = min(sqrt(max(-log_delta, 1.0) / unit), 1.0)
+
+        def miss(eps: float) -> float:
+            return self.best_cap(n, exp(eps))[1] - log_delta
+
+        return self.best_cap(n, exp(min(falling_root(miss, start, 2.0 * unit * start, inf, _CLOSE), 30.0)))[0]
+
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
+        return self._base.rows([0.0, 1.0]), self._base.hidden
 
     def _spaced(self) -> list[tuple[float, float]]:
         """Return messages with the distance to the next, mirror images of each other.
@@ -854,10 +902,6 @@ class Grid:
     def table(self, more: Sequence[float] = ()) -> NoiseTable:
         """Return the table with these places among its inputs."""
         return self._made((*self.places, *more))
-
-    def decides_alone(self, n: int, e_minus_one: float) -> bool:
-        """Return whether one message with the largest ratio may outweigh all others: then the bound is useless."""
-        return self.cap < inf and self.cap > n * e_minus_one
 
     @cached_property
     def lost(self) -> float:
@@ -927,6 +971,6 @@ class Grid:
 
 
 @lru_cache(maxsize=64)
-def grid_of(noise: Noise, log2_mass: int) -> Grid:
-    """Return the grid of a noise."""
-    return Grid(shape_of(noise), log2_mass)
+def grid_of(noise: Noise, cut: Cut) -> Grid:
+    """Return the grid of a noise, but for what is cut off."""
+    return Grid(shape_of(noise), cut)

@@ -4,12 +4,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from math import log
+from math import comb, exp, log
 
 import flint
 import numpy as np
 import pytest
 from flint import arb
+from scipy.special import gammaln
 
 import symamp as sa
 from symamp.bounds.all_data_sets.bound import PairGroupBound, common, table_pairs
@@ -18,13 +19,13 @@ from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Atom, Law, Level
 from symamp.numbers.disks import UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import NO_LIMITS
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.randomizers.catalogue import by_name
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets
 from symamp.sums.all_data_sets.floats import FloatClasses
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.moments import MOMENTS, _product, bounds_by_moments
-from symamp.sums.all_data_sets.search import search
+from symamp.sums.all_data_sets.moments import MOMENTS, _product, bound_of_laws, bounds_by_moments
+from symamp.sums.all_data_sets.search import Searches, search
 from symamp.sums.divergence import Settings, enclose_divergence
 
 
@@ -246,3 +247,40 @@ def test_products_of_means_of_mixtures_are_below_what_the_classes_bear():
         order = np.argsort(-powers, axis=1)
         for weights in rng.dirichlet(np.full(6, 0.4), size=20):
             assert (weights @ x[0]) * (weights @ y[0]) <= weights @ _product(x, y, order)[0] * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("largest", "chance", "eps", "most"),
+    [(90, 1e-6, 0.1, 1.6), (90, 1e-5, 0.2, 3.0), (60, 1e-6, 0.15, 1.4), (40, 1e-6, 0.1, 1.4)],
+)
+def test_moments_know_that_rare_large_values_turn_round(largest, chance, eps, most):
+    """Exact sums of a law on integers, where one rare value counts as much as all others together."""
+    n, level = 1000, Level.of_float(eps)
+    with at_precision(256):
+        e = arb(eps).exp()
+        # G = R0/O - e R1/O under O: rare values near `largest`, and a coin for the rest
+        masses = [arb(chance), (1 - arb(chance)) / 2, (1 - arb(chance)) / 2]
+        first = [largest * masses[0], arb("1.3") * masses[1]]
+        first.append(1 - sum(first, arb(0)))
+        second = [arb(0), masses[1] * arb("0.7")]
+        second.append(1 - sum(second, arb(0)))
+        atoms = tuple(
+            Atom(*(lambda x=x: x for x in (p / m, q / m, m))) for p, q, m in zip(first, second, masses, strict=True)
+        )
+    searches = Searches((Law(atoms, (), True),))
+    found = searches.found(level, n, NO_LIMITS)
+    with at_precision(BALL_BITS):
+        parameters = raised_to_majorant(found.parameters)
+        distinct, *_ = searches.prepared(level, n, BALL_BITS)
+        by_moments = exp(found.log_value) * bound_of_laws(distinct, False, n, parameters, found.log_value)
+    values = [float(p / m - e * q / m) for p, q, m in zip(first, second, masses, strict=True)]
+    chances = [float(m) for m in masses]
+    rare = np.arange(30)
+    exact = 0.0
+    for k in rare.tolist():
+        weight = comb(n, k) * chances[0] ** k * (1 - chances[0]) ** (n - k)
+        others = np.arange(n - k + 1)
+        sums = k * values[0] + others * values[1] + (n - k - others) * values[2]
+        logs = gammaln(n - k + 1) - gammaln(others + 1) - gammaln(n - k - others + 1) - (n - k) * log(2.0)
+        exact += weight * float(np.exp(logs) @ np.maximum(sums, 0.0)) / n
+    assert 1.0 - 1e-6 < by_moments / exact < most

@@ -10,7 +10,7 @@ from flint import arb
 
 import symamp as sa
 from symamp.bounds.interval import NoiseInterval
-from symamp.bounds.noise_table import NoiseTable, grid_of, shape_of
+from symamp.bounds.noise_table import Cut, NoiseTable, grid_of, shape_of
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings
@@ -127,7 +127,7 @@ def test_boxes_bound_every_pair_exactly(B, first, second, nodes):
 def test_what_cells_leave_is_bounded(B, eps0):
     """Sums over all messages, at random inputs of random cells of either side."""
     noise, draws, a = sa.DiscreteLaplace(B=B, eps0=eps0), np.random.default_rng(B), exp(-eps0 / B)
-    grid = grid_of(noise, 0)
+    grid = grid_of(noise, Cut(0))
     rows, place = [np.array(law(B, a, x)) for x in range(B + 1)], grid.shape.rounded
     for _ in range(12):
         start = int(draws.integers(0, B - 1))

@@ -15,7 +15,7 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp.bounds.interval import NoiseInterval
-from symamp.bounds.noise_table import NoiseTable, grid_of, shape_of
+from symamp.bounds.noise_table import Cut, NoiseTable, grid_of, shape_of
 from symamp.certificates import evidence
 from symamp.certificates.mechanisms import of_noise
 from symamp.laws.law import Level
@@ -225,7 +225,7 @@ def weights_of_ends(name, start, end, x):
 def test_densities_are_near_what_interpolates_them(name):
     """What is left of a density between two inputs and two messages is below its bound, at random places."""
     noise, density = NOISES[name]
-    table = grid_of(noise, -40).table([0.3, 0.4])
+    table = grid_of(noise, Cut(-40)).table([0.3, 0.4])
     draws, y = np.random.default_rng(7), table.y
     weights = np.array([float(w) for w in table.weights])
     low, high = (np.array([float(m) for m in table.row(x)[0]]) / weights for x in (0.3, 0.4))
@@ -254,7 +254,7 @@ def test_densities_are_near_what_interpolates_them(name):
 @pytest.mark.parametrize("name", NOISES)
 def test_densities_are_above_mixtures_of_classes(name):
     noise, density = NOISES[name]
-    grid = grid_of(noise, -40)
+    grid = grid_of(noise, Cut(-40))
     table, places = grid.table(), grid.places
     classes = np.array([[float(x) for x in row[:-1]] for row in table.classes(places)])
     classes = classes / np.array([float(w) for w in table.weights])
@@ -301,7 +301,7 @@ def true_moment(name, table, ends, share, s, kappa, above):
 @pytest.mark.parametrize("name", NOISES)
 def test_remainders_are_bounded(name):
     """The bound of log M(s) against quadrature, for a cell and some of its inputs."""
-    table = grid_of(NOISES[name][0], -40).table([0.125, 0.875])
+    table = grid_of(NOISES[name][0], Cut(-40)).table([0.125, 0.875])
     for ends, above in (((0.0, 0.125), True), ((0.875, 1.0), False)):
         left = table.remainder(*ends, above)
         for s, kappa in ((1.0, 0.002), (4.0, 0.0005)):
@@ -317,7 +317,7 @@ def test_remainders_are_bounded(name):
 
 
 def test_nothing_is_left_where_kappa_is_large():
-    table = grid_of(sa.Laplace(eps0=2), 0).table([0.25, 0.375])
+    table = grid_of(sa.Laplace(eps0=2), Cut(0)).table([0.25, 0.375])
     for above in (True, False):
         left = table.remainder(0.25, 0.375, above)
         assert left.side(10, left.whole, 1.0).rest == 0.0
@@ -330,7 +330,7 @@ def test_nothing_is_left_where_kappa_is_large():
 @pytest.mark.parametrize("scale", [1.0, 0.25])
 def test_cauchy_noise_seen_on_the_circle(scale):
     """What interpolation leaves of densities for the angle, and classes, at random places; M(s) by quadrature."""
-    table = grid_of(sa.Cauchy(scale=sp.Rational(str(scale))), 0).table()
+    table = grid_of(sa.Cauchy(scale=sp.Rational(str(scale))), Cut(0)).table()
     tau, y, draws = sqrt(scale**2 + 0.25), table.y, np.random.default_rng(3)
     wide, c = 2 * np.arctan(0.5 / tau), float(table.shape._c)
 
@@ -356,7 +356,7 @@ def test_cauchy_noise_seen_on_the_circle(scale):
         assert (rest >= -1e-9).all()
         assert (rest <= bounds[j] + 1e-9).all()
         assert rest.max() > 0.05 * bounds.max() or x in ends
-    places = grid_of(table.shape.noise, 0).places
+    places = grid_of(table.shape.noise, Cut(0)).places
     weights = np.array([float(w) for w in table.weights])
     classes = [np.array([float(z) for z in row[:-1]]) / weights for row in table.classes(places)]
     for k, share in ((k, share) for k in range(len(places) - 1) for share in (0.1, 0.5, 0.8)):
@@ -378,14 +378,14 @@ def test_cauchy_noise_seen_on_the_circle(scale):
 
 def test_discrete_gaussian_noise_is_its_own_table():
     noise, n = sa.DiscreteGaussian(B=3, sigma=2), 10**4
-    table = grid_of(noise, -40).table()
+    table = grid_of(noise, Cut(-40)).table()
     masses = np.exp(-np.square(np.arange(-60, 61)) / 8)
     masses /= masses.sum()
     for k, place in enumerate(table.shape.places):
         found = [round(3 * y) - k for y in table.nodes]
         assert list(map(float, table.row(place)[0])) == pytest.approx(masses[[z + 60 for z in found]], rel=1e-9)
         assert sum(map(float, table.row(place)[0])) == pytest.approx(1.0, abs=1e-9)
-    others = grid_of(sa.DiscreteGaussian(B=9, sigma=5), -40)
+    others = grid_of(sa.DiscreteGaussian(B=9, sigma=5), Cut(-40))
     assert [round(9 * x) for x in others.places] == [0, 1, 3, 6, 8, 9]
     classes = np.array([[float(x) for x in row[:-1]] for row in others.table().classes(others.places)])
     rows = np.array([list(map(float, others.table().row(k / 9)[0])) for k in range(10)])
@@ -402,7 +402,7 @@ def test_discrete_gaussian_noise_is_its_own_table():
 
 def test_the_message_of_cauchy_noise_at_an_input_has_a_density():
     """With the scale 4 what is 0 there has a ball on both sides of 0."""
-    table = grid_of(sa.Cauchy(scale=4), 0).table()
+    table = grid_of(sa.Cauchy(scale=4), Cut(0)).table()
     assert abs(table.rows([0.0]).sum() - 1.0) < 1e-9
     answer = sa.delta(sa.Cauchy(scale=4), n=10**6, eps="5e-4")
     assert answer.method == "interval"
@@ -434,12 +434,12 @@ def test_the_verifier_makes_noise_on_integers(B):
 @pytest.mark.parametrize("length", [0.05, 1.0, 4.0, 8.0])
 def test_places_of_others_cover_the_interval(length):
     for noise in (sa.Laplace(eps0=sp.Rational(str(length))), sa.Logistic(eps0=sp.Rational(str(length)))):
-        places = grid_of(noise, -40).places
+        places = grid_of(noise, Cut(-40)).places
         assert places[0] == 0.0
         assert places[-1] == 1.0
         assert 1 - np.array(places[::-1]) == pytest.approx(np.array(places), abs=0)
         assert len(places) < 16
-        assert all(0.0 <= float(row[-1]) < 0.9 for row in grid_of(noise, -40).table().classes(places))
+        assert all(0.0 <= float(row[-1]) < 0.9 for row in grid_of(noise, Cut(-40)).table().classes(places))
 
 
 def below_laplace(z):
@@ -608,7 +608,10 @@ def test_noise_of_ones_own_that_is_laplace_noise_has_the_same_bound():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sigma", "n", "delta", "ratio"), [(1, 10**6, 1e-8, 1.0035), (1, 10**4, 1e-6, 1.02)])
+@pytest.mark.parametrize(
+    ("sigma", "n", "delta", "ratio"),
+    [(1, 10**6, 1e-8, 1.0035), (1, 10**4, 1e-6, 1.01), (1, 10**4, 1e-8, 1.03), (1, 10**3, 1e-6, 1.08)],
+)
 def test_gaussian_noise_has_near_ends(sigma, n, delta, ratio):
     """The blanket leaves a third; few messages far out tell the inputs apart where users are few."""
     answer = sa.epsilon(sa.Gaussian(sigma=sigma), n=n, delta=delta)
@@ -749,7 +752,7 @@ def test_densities_that_the_verifier_knows():
 def test_the_verifier_bounds_remainders(name):
     """M(s) by quadrature, at inputs inside of a cell of either side."""
     n, starts = 10**4, (0.0, 0.0625, 0.9375)
-    table = NoiseTable(shape_of(NOISES[name][0]), grid_of(NOISES[name][0], -40).table(starts).nodes)
+    table = NoiseTable(shape_of(NOISES[name][0]), grid_of(NOISES[name][0], Cut(-40)).table(starts).nodes)
     most = 0.01 if name == "Gaussian" else 2.0  # the largest ratios of Gaussian noise are very rare
     cells = list(zip(starts, (3e-4, 2.0**200, 4e-4), (0.5 * most, 1.0, most), strict=True))
     with working(192):
@@ -784,14 +787,14 @@ def test_certificates_of_many_corners(noise, n, delta):
 def test_tilts_may_be_in_any_unit():
     """All values times 3, with tilts and frequencies divided by it: three times the bound."""
     noise, n, found = sa.Laplace(eps0=1), 10**4, []
-    ends = NoiseInterval(noise).ends(0).enclose(Level.of_float(0.0315), n, Settings(gap=1e-2)).evidence
+    ends = NoiseInterval(noise).ends(Cut(0)).enclose(Level.of_float(0.0315), n, Settings(gap=1e-2)).evidence
     plan = evidence._all_data_sets_plan(ends, 1)
 
     def times(text, x):
         return str(Fraction(text) * x)
 
     with working(160):
-        table, places = grid_of(noise, 0).table(), grid_of(noise, 0).places
+        table, places = grid_of(noise, Cut(0)).table(), grid_of(noise, Cut(0)).places
         g = [a - exp(0.0315) * b for a, b in zip(*map(table.probabilities, (0.0, 1.0)), strict=True)]
         for k in (1, 3):
             laws = [([(k * x / m, m) for x, m in zip(g, row, strict=False)], row[-1]) for row in table.classes(places)]

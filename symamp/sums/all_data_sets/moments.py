@@ -30,8 +30,6 @@ _DEPTH = 12.0
 """|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
 _NEAR_BY = 0.25, 0.15, 0.08
 """Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
-_TOO_MUCH = 1.0
-"""A term has a multiple of its own where that of the main term makes it e times as large."""
 _SMOOTHED = 6.0
 """Sigma times the last frequency."""
 _CHUNK = 130_000
@@ -42,6 +40,8 @@ _CHUNK = 130_000
 _LEAST, _LARGEST_EXPONENT, _LEAST_BITS = 1e-200, 1e10, 60
 _CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
 _OF_WAVES = 1e-8
+_TURNED = 1.0
+"""Angles on a cell of messages whose waves are taken."""
 
 MOMENTS = "moments"
 """What evaluations by these bounds are called: no certificate repeats them."""
@@ -187,14 +187,19 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
     valid = valid & known
     for t, s, weights, (own, wide) in zip(terms, lines, tilts, shapes, strict=True):
         tilted, smoothing = exponentials(s[:, :, None] * w), c.smoothing(t.s)
-        slow = exponentials(s[:, :, None] * w - t.lam * below)
-        against, for_it, alone = mean(minus * tilted), s * mean(plus * plus * slow), mean(plus * weights)
+        slow, fast = exponentials(s[:, :, None] * w - t.lam * below), exponentials(-t.lam * below)
+        # |e^(zeta w) - 1| is at most e^(s w) - 1 plus x (1 + x)/2 times u^2/s^2, x = s w
+        x = s[:, :, None] * plus
+        shifted = np.minimum(x * slow, slow * (1.0 + error) - fast * (1.0 - error))
+        against, alone = mean(minus * tilted), mean(plus * weights)
+        for_it, bent = mean(plus * shifted), 0.5 * mean(plus * x * (1.0 + x) * fast)
         moments = mean(weights)
         powers = powers_of(moments)
         order = np.argsort(-powers, axis=1, kind="stable") if mixed else None
-        unlike, smoothed = _product(for_it, against, order), smoothing**2 * _product(gains, against, order)
-        # |A| is at most the first plus the second times u^2/s^2, as |zeta|/s - 1 is at most half of that.
-        sizes = np.stack([_product(gains, alone, order) + unlike + smoothed, 0.5 * unlike + smoothed]) / moments
+        unlike, unlike_bent = (_product(x, against, order) for x in (for_it, bent))
+        smoothed = smoothing**2 * _product(gains, against, order)
+        # |A| is at most the first plus the second times u^2/s^2.
+        sizes = np.stack([_product(gains, alone, order) + unlike + smoothed, unlike_bent + smoothed]) / moments
         # c(u) such that no input is above the worst: ratios of at most 1 + half of the distance of their powers.
         scales = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=2, keepdims=True)
         ratios = (sizes / scales).max(axis=0)
@@ -221,25 +226,26 @@ def _raised(exponent: Floats) -> Floats:
 
 
 def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
-    """Return the line s of each term for each pair, by doubles: any lines give bounds.
-
-    All are multiplied by what suits the main one, but for terms of which that makes too much.
-    """
+    """Return the line s of each term for each pair, by doubles: any lines give bounds."""
 
     multiples = np.array(_MULTIPLES)
+    below, less = above / (1.0 + np.sqrt(1.0 + above / c.parameters.p_lo)), mean(above - w)
+
+    def height_of(s: float, lam: float) -> Floats:
+        """Return about the logarithm of the term: c(u) as below, and for |M|^N the shape of a normal law."""
+        weights, slow = np.exp(s * w - lam * above), np.exp(s * w - lam * below)
+        once, moments = weights * w, mean(weights)
+        spread = c.others * (mean(once * w) / moments - (mean(once) / moments) ** 2)
+        powers = c.others * np.log(moments)
+        sizes = (c.gain * mean(above * weights) + mean(above * (slow - np.exp(-lam * below))) * less) / moments
+        scale = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=1, keepdims=True)
+        logs = powers + sizes / scale - 0.5 * np.log(spread + 2.0 / (pi * s * s))
+        return np.asarray((logs + np.log(scale)).max(axis=1) - 2.0 * log(s))
 
     def heights(s: float, lam: float) -> Floats:
-        tilted = (np.exp(x * s * w - lam * above) for x in _MULTIPLES)
-        logs = np.stack([c.others * np.log(mean(weights)).max(axis=1) for weights in tilted])
-        return np.asarray(np.nan_to_num(logs - 2.0 * np.log(multiples)[:, None], nan=inf))
+        return np.nan_to_num(np.stack([height_of(x * s, lam) for x in _MULTIPLES]), nan=inf)
 
-    usual, pairs, lines = heights(c.main, 0.0).argmin(axis=0), np.arange(len(w)), []
-    for t in c.parameters.terms:
-        height = heights(t.s, t.lam)
-        best = height.argmin(axis=0)
-        is_usual = height[usual, pairs] <= height[best, pairs] + _TOO_MUCH
-        lines.append(t.s * multiples[np.where(is_usual, usual, best)][:, None])
-    return lines
+    return [t.s * multiples[heights(t.s, t.lam).argmin(axis=0)][:, None] for t in c.parameters.terms]
 
 
 def _integrals(
@@ -258,32 +264,40 @@ def _integrals(
     far, N = c.far, c.others
     step = far[1] - far[0]
     moments = [mean(weights) for weights in tilts]
-    waves = _waves(w, [masses * weights for weights in tilts], far[0] + 0.5 * step, step)
+    centred = [w - (mean(weights * w) / whole)[:, :, None] for weights, whole in zip(tilts, moments, strict=True)]
+    # of messages whose waves turn within a cell nothing is used but that cosines are at most 1
+    slow = [np.where(np.abs(away) * step <= _TURNED, x, 0.0) for x, away in zip(tilts, centred, strict=True)]
+    waves = _waves(w, [masses * weights for weights in slow], far[0] + 0.5 * step, step)
     found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
-    for t, s, weights, whole, squares in zip(c.parameters.terms, lines, tilts, moments, waves, strict=True):
+    every = zip(c.parameters.terms, lines, tilts, centred, slow, moments, waves, strict=True)
+    for t, s, weights, away, slowly, whole, squares in every:
         sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]))
-        centre = mean(weights * w) / whole
-        away = w - centre[:, :, None]
         once = weights * away
         twice = once * away
         shift, square = (mean(x) / whole for x in (once, twice))
         valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
         falls = list[Floats]()
-        for part in _NEAR_BY:  # of messages that are far away nothing is used but that cosines are at most 1
+        for part in _NEAR_BY:  # of messages that are far away at most waves are used
             near_by = np.abs(away) <= part * np.sqrt(N * square)[:, :, None]
             some, first, second, fourth = (
                 mean(np.where(near_by, x, 0.0)) / whole for x in (weights, once, twice, twice * away * away)
             )
             crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
             variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
-            variance = np.where((variance > 0.5 * some * second) & (variance > 2e-3 * square), variance, 0.0)[..., None]
+            variance = np.where((variance > 0.5 * some * second) & (variance > 2e-4 * square), variance, 0.0)[..., None]
             quartic = np.maximum((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5), _LEAST)
             reach = np.where(variance > 0.0, 24.0 * variance / quartic[..., None], inf)
-            falls.append(_near_powers(near, N * variance, reach))
+            turned = None
+            if not falls and not near_by.all():
+                inside = some, np.abs(first), second
+                turned = _turned(near, np.where(near_by, 0.0, weights) / whole[:, :, None], away, masses, inside, N)
+            falls.append(_near_powers(near, N * variance, reach, turned))
             if near_by.all():
                 break
-        apart = np.sqrt(np.maximum(1.0 - squares / whole[..., None] ** 2 - _OF_WAVES, 0.0))
-        apart = np.maximum(apart - 0.5 * step * np.sqrt(square * (1.0 + 1e-5))[..., None], 0.0)
+        kept = mean(slowly) / whole
+        apart = np.sqrt(np.maximum((kept * kept)[..., None] - squares / whole[..., None] ** 2 - _OF_WAVES, 0.0))
+        wide_there = kept * mean(slowly * away * away) / whole
+        apart = np.maximum(apart - 0.5 * step * np.sqrt(wide_there * (1.0 + 1e-5))[..., None], 0.0)
         powers = np.minimum.reduce(falls), _power(0.5 * N * apart**2)
         parts = (_over(cells, power, s, sigma) for cells, power in zip((near, far), powers, strict=True))
         last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
@@ -338,20 +352,50 @@ def _power(fall: Floats) -> Floats:
     return exponentials(-np.clip(fall, 0.0, LARGEST))
 
 
-def _near_powers(cells: Floats, bend: Floats, reach: Floats) -> Floats:
+def _turned(
+    cells: Floats, weights: Floats, away: Floats, masses: Floats, inside: tuple[Floats, Floats, Floats], N: int
+) -> tuple[Floats, Floats]:
+    """Return by how much more |M|^N falls on the even cells, at least, as few values turn round, and its slope.
+
+    ``weights`` are of values far away, ``inside`` the first moments of the others, without sign.
+    """
+    there = np.flatnonzero((weights > 0.0).any(axis=(0, 1)))
+    weights, away = weights[:, :, there] * masses[:, there], away[:, :, there]
+    step = cells[:, :, 1:2]
+    real, imag = turns(0.5 * step * away)
+    step_real, step_imag = turns(step * away)
+    cosines, sines = (np.zeros((*weights.shape[:2], cells.shape[2] - 1)) for _ in range(2))
+    for k in range(_NEAR_CELLS):
+        cosines[..., k], sines[..., k] = (weights * real).sum(axis=2), (weights * away * imag).sum(axis=2)
+        real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
+    size, square = (np.sum(x, axis=2)[..., None] for x in (weights, weights * away * away))
+    some, first, second = (x[..., None] for x in inside)
+    last, half = cells[..., 1:], 0.5 * np.diff(cells)
+    lost = size * (first * last + 0.5 * second * last * last)
+    fall = some * (size * (1.0 - _OF_WAVES) - cosines - 0.5 * half * half * square) - lost * (1.0 + 1e-5)
+    of_even = (fall > 0.0) & (np.arange(fall.shape[2]) < _NEAR_CELLS)
+    rounded = _OF_WAVES * np.sqrt(size * square)
+    return np.where(of_even, N * fall, 0.0), np.where(of_even, N * (some * np.abs(sines) + rounded) * half, 0.0)
+
+
+def _near_powers(cells: Floats, bend: Floats, reach: Floats, more: tuple[Floats, Floats] | None = None) -> Floats:
     """Return bounds on the means of e^-f over cells, f(u) = bend u^2 (1 - u^2/reach)/2 where that does not fall.
 
-    The largest value, or what a tangent of f gives where f is convex.
+    The largest value, or what a tangent of f gives where f is convex; ``more`` is what f has beyond that there, and
+    how much that changes on half of a cell.
     """
 
     def fall(u: Floats) -> Floats:
         return 0.5 * bend * u * u * np.maximum(1.0 - u * u / reach, 0.0)
 
     middle, half = 0.5 * (cells[..., 1:] + cells[..., :-1]), 0.5 * np.diff(cells)
-    largest = _power(np.minimum(fall(cells[..., :-1]), fall(cells[..., 1:])))
+    best = _power(np.minimum(fall(cells[..., :-1]), fall(cells[..., 1:])))
     rise = bend * middle * (1.0 - 2.0 * middle * middle / reach) * half
-    known = (6.0 * cells[..., 1:] ** 2 <= reach) & (rise <= 1.0)
-    raised = exponentials(np.where(known, rise, 0.0))
-    return np.where(
-        known, np.minimum(_power(fall(middle)) * (2.0 + 0.5 * (raised + 1.0 / raised)) / 3.0, largest), largest
-    )
+    none = np.zeros(1)
+    for deeper, steeper in [(none, none)] if more is None else [(none, none), more]:
+        slope = rise + steeper
+        known = (6.0 * cells[..., 1:] ** 2 <= reach) & (slope <= 1.0)
+        raised = exponentials(np.where(known, slope, 0.0))
+        mean = _power(fall(middle) + deeper) * (2.0 + 0.5 * (raised + 1.0 / raised)) / 3.0
+        best = np.where(known, np.minimum(mean, best), best)
+    return best
