@@ -288,9 +288,9 @@ class _Boxes:
         self.log_unit, room = ends
         self.is_by_normal = self.log_unit != found.log_value
         self.e = 1.0 + level.rough_minus_one()
-        lost = self._in_units(grid.lost)
-        self.room = min((room + settings.gap) * (1.0 + lost), 1.0)
-        self.aim = exp(self.room) + lost
+        self.lost = self._in_units(grid.lost)
+        self.room = min((room + settings.gap) * (1.0 + self.lost), 1.0)
+        self.aim = exp(self.room) + self.lost
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
         self.stages = list[Stage]()
@@ -453,7 +453,7 @@ class _Boxes:
         values = _by_blanket(table.hidden, (p, q), e, self.n, self.tilts, aim)
         with np.errstate(over="ignore"):
             values = np.where(e[:, 0] >= 1.0, values * self.aim * slack, inf)
-        open_ = np.flatnonzero(~(values <= _SETTLED * self.aim) & (e[:, 0] >= 1.0))
+        open_ = np.flatnonzero(~(values <= _SETTLED * (self.aim - self.lost)) & (e[:, 0] >= 1.0))
         if len(open_):
             classes = self._classes(table)
             order = open_[np.argsort([first[a] + 1.0 - second[b] for a, b in asked[open_]])]
@@ -470,7 +470,7 @@ class _Boxes:
                 better = np.nan_to_num(better, nan=inf) * self.aim * slack
             values[order] = np.minimum(values[order], better[1:])
             if better[0] < inf:  # what the ends themselves are above the estimate no cell makes less
-                self.aim = max(self.aim, float(better[0]) * exp(_OF_ENDS * self.room))
+                self.aim = max(self.aim, float(better[0]) * exp(_OF_ENDS * self.room) + self.lost)
         found[i, j] = values
         return found
 
