@@ -283,6 +283,8 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     found = _by_choice(law, level, n, settings)
     if found.plan is None or found.relative_gap <= _WIDE:
         return found
+    if isinstance(found.plan, TailPlan) and settings.gap > ROUGH_GAP:  # an upper end, which certificates repeat
+        return found
     if found.upper < arb(settings.negligible).exp():
         return found
     with at_precision(found.precision):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from math import inf, nan
 from typing import ClassVar
@@ -36,6 +36,10 @@ from symamp.sums.divergence import ROUGH, Enclosure, Settings
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
 OTHERS = "Theorem M (docs/proofs/other_inputs.md)"
+
+
+_OF_ENVELOPE = 0.5
+"""The largest gap of an envelope: with a larger one kernels say hardly anything, and lattices have no certificates."""
 
 
 def is_rough(settings: Settings) -> bool:
@@ -132,7 +136,7 @@ class PairGroupBound(AllDataSetsPairBound):
         rough = settings.rough
         own = super().log_estimate(level, n, rough)
         if not self._is_sharp(level, n, settings) and self.envelope.log_estimate(level, n, rough) < own:
-            return self.envelope.enclose(level, n, settings)
+            return self.envelope.enclose(level, n, replace(settings, gap=min(settings.gap, _OF_ENVELOPE)))
         return super().enclose(level, n, settings)
 
 
