@@ -141,7 +141,7 @@ class Exported(PublicNames):
 
     def to_opendp(self, *, delta: Real = EXPORT_DELTA) -> Any:
         """Return all rounds as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
-        return opendp_profile(self.to_callable(delta=delta))
+        return opendp_profile(lambda: self.to_callable(delta=delta))
 
     @undisturbed()
     def to_dict(self, *, delta: Real = EXPORT_DELTA) -> dict[str, Any]:

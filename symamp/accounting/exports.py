@@ -258,10 +258,10 @@ def profile_callable(vertices: list[Vertex]) -> Callable[[float], float]:
     return delta
 
 
-def opendp_profile(delta: Callable[[float], float]) -> Any:
-    """Return the opendp PrivacyProfile of a function; MissingPackageError without the package.
+def opendp_profile(made: Callable[[], Callable[[float], float]]) -> Any:
+    """Return the opendp PrivacyProfile of the function that is made; before that, MissingPackageError without opendp.
 
     Its methods ``delta`` and ``epsilon`` work in opendp's own arithmetic.
     """
     optional("opendp.prelude", "symamp[export]").enable_features("contrib", "honest-but-curious")
-    return optional("opendp.measures", "symamp[export]").new_privacy_profile(delta)
+    return optional("opendp.measures", "symamp[export]").new_privacy_profile(made())

@@ -319,13 +319,14 @@ def most_rounds(
     """
     goal = Goal.of(eps, delta, effort)
     given: tuple[tuple[str, str], ...] = ()
-    if hasattr(mechanism, "rounds"):
+    repeat: Any = getattr(mechanism, "rounds", None)  # the rounds of a composition; an answer has a number of them
+    if callable(repeat) or isinstance(mechanism, Composition):
         if (n, sampled_from, method, participation) != (None, None, None, None):
             told = Problem(
                 f"a {type(mechanism).__name__} already says who takes part in its rounds, and how they are analysed"
             )
             raise ArgumentError("mechanism", told, "leave out n, sampled_from, method and participation")
-        one = mechanism if isinstance(mechanism, Composition) else mechanism.rounds(1)
+        one: Composition = mechanism if isinstance(mechanism, Composition) else repeat(1)
         named = str(mechanism) if isinstance(mechanism, Composition) else str(one).removeprefix("1 x ").strip("()")
     else:
         fixed = Fixed.of(method, participation, 1, sampled_from, view)
@@ -512,7 +513,7 @@ def _private_unshuffled(subject: Callable[[object], Subject], eps: sp.Expr) -> f
     The parameter of a family is the logarithm of that ratio, or a part of it, as for several reports at once.
     """
     alone = log_above(subject(1).compared_ratio())
-    found = float(sp.N(eps, 17)) / max(alone, 1.0) * (1.0 - 1e-15)
+    found = min(float(sp.N(eps, 17)) / max(alone, 1.0) * (1.0 - 1e-15), LARGEST_EPS)
     proved = found > 0.0 and sign(eps - sp.Rational(log_above(subject(found).compared_ratio()))) >= 0
     return found if proved else 0.0
 

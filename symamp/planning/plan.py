@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
+from numbers import Integral
 from typing import Any, ClassVar
 
 import sympy as sp
@@ -243,7 +244,8 @@ def plan(
 
 def candidates_for(attribute: str, shape: object) -> dict[str, Any]:
     """Return the candidates for an attribute by their names."""
-    if isinstance(shape, int) and not isinstance(shape, bool) and shape >= 2:
+    if isinstance(shape, Integral) and not isinstance(shape, bool) and int(shape) >= 2:
+        shape = int(shape)
         sparse = HadamardResponse(K=1 << shape.bit_length(), D=shape)
         listed: list[Any] = [RandomizedResponse(k=shape), UnaryEncoding.oue(D=shape), sparse]
         if shape >= 8:

@@ -171,6 +171,11 @@ def test_what_needs_no_search():
             "already says who takes part",
         ),
         (lambda: sa.most_rounds(KRR, n=3, eps=1, delta="1e-6"), "eps0"),
+        (
+            lambda: sa.most_rounds(sa.epsilon(KRR.at(eps0=1), n=10, delta="1e-6"), eps=1, delta="1e-6"),
+            "got Answer, expected a mechanism",
+        ),
+        (lambda: sa.largest_eps0(KRR, n=10, eps=10**6, delta="1e-6"), "eps: got 1000000, expected a number below 300"),
         (lambda: sa.epsilon(FREE, delta="1e-6"), "free"),
         (
             lambda: sa.largest_eps0(sa.heterogeneous([(2, KRR)], shuffled="messages"), n=2, eps=1, delta="1e-6"),

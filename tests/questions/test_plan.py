@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 import sympy as sp
 from oracle.histograms import hadamard_response, randomized_response, subset_selection, unary_encoding
@@ -69,6 +70,10 @@ def test_one_bit_of_a_mean():
     assert variance_of(sa.OneBitMean(eps0="log(3)"), "mean") == 1
     assert variance_of(sa.Laplace(eps0=2), "mean") == sp.Rational(1, 2)
     assert sa.Laplace(eps0=2).message_bits() is None
+
+
+def test_a_number_of_categories_may_be_that_of_numpy():
+    assert candidates_for("page", np.int64(16)) == candidates_for("page", 16)
 
 
 FAMILIES = [sa.RandomizedResponse(k=16), sa.UnaryEncoding.oue(D=16), sa.HadamardResponse(K=32)]
