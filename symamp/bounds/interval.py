@@ -68,8 +68,9 @@ _FEWEST_STEPS = 33
 """Tables of fewer integers have the bound of all their pairs."""
 _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
 """Smaller divergences, in logarithms, are left to other bounds: what is cut off is a double."""
-_FARTHER = 1.06
-"""Where ratios are unbounded, a bound that by an estimate is farther out than this factor is not asked for."""
+_FARTHER, _FEWEST = 1.03, 300
+"""Where ratios are unbounded, a bound that by an estimate is farther out than this factor is not asked for, nor one for
+fewer users, for whom the estimate is too low: it takes long, and was above that of the worst pair."""
 _MOST_PLACES, _MOST_PAIRS = 150, 1_500
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _WIDER = (1.0, 4.0, 16.0)
@@ -205,7 +206,7 @@ class NoiseInterval(PairBoundDefaults):
         cut = self.cut(log_delta, n)
         if start is not None and cut.cap < inf:
             farthest = exp(min(_FARTHER * start, 700.0))
-            if grid_of(self.noise, cut).best_cap(n, farthest)[1] > log_delta:
+            if n < _FEWEST or grid_of(self.noise, cut).best_cap(n, farthest)[1] > log_delta:
                 return inf
         share = grid_of(self.noise, cut).lost * exp(min(-log_delta, 700.0))
         if share >= 1.0:

@@ -925,7 +925,7 @@ class Grid:
         As few places as leave those at the ends the worst: an inner one is hardly harmed by being thinned.
 
         >>> from symamp.randomizers.noise.distributions import Laplace
-        >>> found = Grid(shape_of(Laplace(eps0=1)), -60).places
+        >>> found = Grid(shape_of(Laplace(eps0=1)), Cut(-60)).places
         >>> found[0], found[-1], 5 <= len(found) < 10
         (0.0, 1.0, True)
         """

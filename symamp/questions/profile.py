@@ -25,6 +25,8 @@ class OneRound(PublicNames):
     ``progress`` is called with the number of pairs of inputs of a large table that are done, and of all.
     """
 
+    _internal_names = "log_estimate_above"
+
     def __init__(self, question: Question, progress: Progress | None = None) -> None:
         self.question = question
         self.subject, self.n = question.subject, question.n

@@ -564,11 +564,11 @@ def test_a_wide_bracket_says_so():
 def test_a_wide_bracket_of_one_round_says_so():
     """Not that of a method that was asked for, and not twofold delta, which is little of eps."""
     noise = sa.Gaussian(sigma=1)
-    wide = sa.epsilon(noise, n=1000, delta="1e-6")
+    wide = sa.epsilon(noise, n=300, delta="1e-6")
     assert wide.upper > 1.1 * wide.lower
     assert f"; WIDE: upper/lower = {wide.upper / wide.lower:.3g}: " in str(wide)
     assert wide.gap_limited_by in wide.caution
-    assert sa.epsilon(noise, n=1000, delta="1e-6", method=wide.method).caution == ""
+    assert sa.epsilon(noise, n=300, delta="1e-6", method=wide.method).caution == ""
     assert sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=10**4, delta="1e-6").caution == ""
     below_doubles = sa.delta(sa.RandomizedResponse(k=10, eps0=1), n=10**5, eps="0.7")
     assert below_doubles.lower == 0.0
