@@ -37,7 +37,7 @@ from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import HasCurve
-from symamp.questions.risk import RATES, Risk, risk_of
+from symamp.questions.risk import RATES, Accusation, Risk, risk_of
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.inversion import log_of
@@ -68,7 +68,7 @@ class Exported(PublicNames):
         """The rounds that dominate in each order."""
         raise NotImplementedError
 
-    def _tradeoffs(self, gap: float | None, effort: str) -> list[TradeOff]:
+    def _tradeoffs(self, gap: Real | None, effort: str) -> list[TradeOff]:
         """Return the trade-off function of each order."""
         raise NotImplementedError
 
@@ -82,7 +82,7 @@ class Exported(PublicNames):
         *,
         prior: Real = "1/2",
         rates: Iterable[object] = RATES,
-        gap: float | None = None,
+        gap: Real | None = None,
         effort: str = "default",
     ) -> Risk:
         """Return what an attacker gains from all outputs: certified ranges, of both orders of neighbours the larger.
@@ -100,8 +100,9 @@ class Exported(PublicNames):
         >>> 0.059 < risk.advantage.lower < risk.advantage.upper < 0.061
         True
         """
+        accused = Accusation.of(prior, rates)
         found = self._tradeoffs(gap, effort)
-        return Risk.largest([risk_of(self._words, f.above, f.below, prior, rates) for f in found])
+        return Risk.largest([risk_of(self._words, f.above, f.below, accused) for f in found])
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
         """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting, pessimistic, for both orders.
@@ -166,7 +167,7 @@ class Accounted(Exported):
         raise NotImplementedError
 
     def renyi(
-        self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"
+        self, order: object | Sequence[object], *, gap: Real | None = None, effort: str = "default"
     ) -> RenyiCurve:
         """Return certified brackets of the Renyi divergence at an order above 1, or at several.
 
@@ -180,12 +181,12 @@ class Accounted(Exported):
         """
         return renyi_curve(self._all, list(order) if isinstance(order, list | tuple) else [order], gap, effort)
 
-    def renyi_epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> float:
+    def renyi_epsilon(self, delta: Real, *, gap: Real | None = None, effort: str = "default") -> float:
         """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
         return renyi_epsilon(self._all, delta, gap, effort)
 
     def tradeoff(
-        self, level: object | Sequence[object] = (), *, gap: float | None = None, effort: str = "default"
+        self, level: object | Sequence[object] = (), *, gap: Real | None = None, effort: str = "default"
     ) -> TradeOff:
         """Return the trade-off function, bracketed, with its bounds at a level, or at several.
 
@@ -208,7 +209,7 @@ class Accounted(Exported):
     def _orders(self) -> list[RoundPairs]:
         return [_of_both_orders(self._all)]
 
-    def _tradeoffs(self, gap: float | None, effort: str) -> list[TradeOff]:
+    def _tradeoffs(self, gap: Real | None, effort: str) -> list[TradeOff]:
         _of_both_orders(self._all)
         return [self.tradeoff(gap=gap, effort=effort)]
 
@@ -278,7 +279,7 @@ class Composition(HasCurve, Accounted):
         """The parameter of the Gaussian approximation (not a bound): all rounds together are about mu-GDP."""
         return self.known.mu
 
-    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+    def _asked(self, quantity: str, given: object, gap: Real | None, effort: str) -> Answer:
         width, kernel = _widths(gap)
         query = Query.of(quantity, given, kernel, effort=effort)
         return self._epsilon(query, width) if quantity == "epsilon" else self.delta_of(query, width)

@@ -24,7 +24,7 @@ from symamp.errors import ArgumentError, Problem, SupportMismatchError, Undecide
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
-from symamp.numbers.reading import Count, users
+from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
@@ -127,7 +127,7 @@ class CoordinateSums(RoundProfile, HasCurve):
         many = round_count(count)
         return Composition.of((found, many * times) for found, times in self.parts)
 
-    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+    def _asked(self, quantity: str, given: object, gap: Real | None, effort: str) -> Answer:
         once = self.rounds(1)
         if isinstance(self.mechanism, Unary):  # the sums of one round are counted out
             once = Composition.of(

@@ -20,7 +20,7 @@ from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import Limits, checked_effort
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import Real, exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 
 # What is tuned of grids: points, each of which takes certified sums, against width. Every grid gives a bound.
@@ -107,7 +107,7 @@ class RoundPairs:
         up: bool,
         eps: float,
         log_delta: float,
-        gap: float | None,
+        gap: Real | None,
         tail: float = 0.0,
         *,
         even: bool = False,

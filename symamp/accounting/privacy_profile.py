@@ -101,7 +101,7 @@ class GivenProfile(RoundProfile, HasCurve):
     def round(self) -> Round:
         return self.found
 
-    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+    def _asked(self, quantity: str, given: object, gap: Real | None, effort: str) -> Answer:
         return self.rounds(1)._asked(quantity, given, gap, effort)
 
     @staticmethod
@@ -235,7 +235,7 @@ def delta(
     n: Count | None = None,
     eps: Real,
     method: str | None = None,
-    gap: float | None = None,
+    gap: Real | None = None,
     digits: int | None = None,
     effort: str = "default",
     victim: int | None = None,
@@ -288,7 +288,7 @@ def epsilon(
     n: Count | None = None,
     delta: Real,
     method: str | None = None,
-    gap: float | None = None,
+    gap: Real | None = None,
     digits: int | None = None,
     effort: str = "default",
     victim: int | None = None,
@@ -315,7 +315,7 @@ def epsilon(
     return found.epsilon(delta, effort=effort, **_accuracy(found, gap, digits))
 
 
-def _accuracy(found: Profile | CoordinateSums, gap: float | None, digits: int | None) -> dict[str, Any]:
+def _accuracy(found: Profile | CoordinateSums, gap: Real | None, digits: int | None) -> dict[str, Any]:
     """Return how closely numbers are asked for: of coordinates ``gap`` is a width of eps."""
     if isinstance(found, CoordinateSums):
         return {"gap": gap}

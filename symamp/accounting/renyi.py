@@ -84,7 +84,7 @@ class RenyiCurve(ManyEnds):
 
 
 @undisturbed()
-def renyi_curve(rounds: RoundPairs, orders: Sequence[object], gap: float | None, effort: str = "default") -> RenyiCurve:
+def renyi_curve(rounds: RoundPairs, orders: Sequence[object], gap: Real | None, effort: str = "default") -> RenyiCurve:
     """Return brackets of the Renyi divergences of all rounds together, of relative width about twice ``gap``.
 
     Guarantee
@@ -98,7 +98,7 @@ def renyi_curve(rounds: RoundPairs, orders: Sequence[object], gap: float | None,
 
 
 @undisturbed()
-def renyi_epsilon(rounds: RoundPairs, delta: Real, gap: float | None, effort: str = "default") -> float:
+def renyi_epsilon(rounds: RoundPairs, delta: Real, gap: Real | None, effort: str = "default") -> float:
     """Return the eps that follows from one Renyi divergence, the order chosen by the Gaussian approximation.
 
     An upper bound like that of ``Composition.epsilon``, and a larger one: the price of the detour.
@@ -139,7 +139,7 @@ def _order(order: object) -> fmpq:
     return fmpq_of(number)
 
 
-def _bracket(rounds: RoundPairs, order: fmpq, gap: float | None, effort: str) -> tuple[float, float]:
+def _bracket(rounds: RoundPairs, order: fmpq, gap: Real | None, effort: str) -> tuple[float, float]:
     middle = float(order.p) / float(order.q) - 0.5
     # The grid is dense where the moment comes from, some deviations beyond its centre.
     reach = max(middle * r.deviation + _REACH for r, _ in rounds.rounds)

@@ -29,7 +29,7 @@ from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import Count, users
+from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
@@ -197,7 +197,7 @@ class SeveralReports(RoundProfile, HasCurve):
         kind = ShuffledRound if alike == self.n else RoundAbove
         return RoundPairs.of([(kind(self._question(self.mechanism, alike)), 1)])
 
-    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+    def _asked(self, quantity: str, given: object, gap: Real | None, effort: str) -> Answer:
         """Return the answer of one round, of rounds, or the least of these and of steps."""
         if self._is_one_shuffle:
             return self._together(Query.of(quantity, given, Settings.gap, effort=effort), gap)
@@ -232,7 +232,7 @@ class SeveralReports(RoundProfile, HasCurve):
 
     # ----------------------------------------------------------------------------------------- all shuffled together
 
-    def _together(self, asked: Query, gap: float | None) -> Answer:
+    def _together(self, asked: Query, gap: Real | None) -> Answer:
         """Return the least of the bounds above, and the sum of steps of all messages below.
 
         Where points of rounds cost much, a search that is not thorough leaves them out if they seem to tell no less.

@@ -51,7 +51,7 @@ def identity(
     quantity: str,
     given: str,
     method: str | None,
-    gap: float | None,
+    gap: Real | None,
     effort: str = "default",
     setting: tuple[Participation | None, str] = (None, MESSAGES),
 ) -> str:
@@ -300,7 +300,7 @@ class Task:
     quantity: str
     given: tuple[str, ...]
     method: str | None
-    gap: float | None
+    gap: Real | None
     effort: str = "default"
     setting: tuple[Participation | None, str] = (None, MESSAGES)
 
@@ -331,7 +331,7 @@ def sweep(
     delta: Real | Sequence[Real] | None = None,
     eps: Real | Sequence[Real] | None = None,
     method: str | None = None,
-    gap: float | None = None,
+    gap: Real | None = None,
     effort: str = "default",
     participation: Participation | None = None,
     view: str = MESSAGES,
@@ -405,7 +405,7 @@ def curve(
     eps: Real | Sequence[Real] | None = None,
     delta: Real | Sequence[Real] | None = None,
     method: str | None = None,
-    gap: float | None = None,
+    gap: Real | None = None,
     effort: str = "default",
     participation: Participation | None = None,
     view: str = MESSAGES,

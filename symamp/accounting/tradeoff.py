@@ -28,7 +28,7 @@ from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
 from symamp.numbers.limits import ROUNDS, TRADE_OFF, Limits
 from symamp.numbers.optional import ndtr, ndtri
 from symamp.numbers.rationals import Vertex, fmpq_of, log_ball
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import Real, exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import Interval, ManyEnds
 
@@ -126,7 +126,7 @@ class TradeOff(ManyEnds):
 
 
 @undisturbed()
-def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: float | None, effort: str = "default") -> TradeOff:
+def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: Real | None, effort: str = "default") -> TradeOff:
     """Return the trade-off function of all rounds together, from certified values of their curve."""
     for level in levels:
         _level(level)

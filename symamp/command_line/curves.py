@@ -23,7 +23,6 @@ from symamp.command_line.options import (
     neighbours,
     numbers,
     participation,
-    read_gap,
     read_participation,
     read_toml,
     together,
@@ -196,8 +195,6 @@ def _read(file: Path) -> dict[str, Any]:
         known = f"the keys are mechanisms, n, and optionally {', '.join(_AXES[1:])}"
         missing = Problem(f"missing {'key n' if 'n' not in data else 'tables [mechanisms.NAME]'}")
         raise FormatError("file", Problem(f"unknown key {', '.join(sorted(unknown))}") if unknown else missing, known)
-    if "gap" in data:
-        data["gap"] = read_gap(str(data["gap"]))
     if "participation" in data:
         data["participation"] = read_participation(data["participation"])
     return data

@@ -81,14 +81,6 @@ def read_participation(words: str | dict[str, Any]) -> Participation:
     return made_participation(**{k: WORDS[k].text(v) if isinstance(v, str) else v for k, v in given.items()})
 
 
-def read_gap(word: str) -> float:
-    """Return the number that --gap is, in or out of its range."""
-    try:
-        return float(word)
-    except ValueError:
-        raise ArgumentError("gap", word, "a number from 1e-12 to 0.1") from None
-
-
 def separated(words: str) -> list[str]:
     """Return the words of a list that is separated by commas."""
     return [word.strip() for word in words.split(",")]
@@ -122,7 +114,6 @@ certificate = click.option(
 gap = click.option(
     "--gap",
     metavar="NUMBER",
-    callback=reads(read_gap),
     help="Relative width to aim at: of delta for one round, of eps for many.",
 )
 view = click.option(
@@ -169,7 +160,7 @@ def asks(command: Command) -> Command:
 
     @wraps(command)
     def answer(
-        gap: float | None,
+        gap: str | None,
         effort: str,
         certificate: Path | None,
         as_json: bool,

@@ -88,7 +88,7 @@ def print_pieces(noise: AdditiveNoise, as_json: bool) -> None:
     print_line(f"local epsilon = {budget}")
 
 
-def asked_of(whole: Any, delta: str | None, eps: str | None, gap: float | None, effort: str) -> Answer:
+def asked_of(whole: Any, delta: str | None, eps: str | None, gap: str | None, effort: str) -> Answer:
     """Return the answer for eps, or for delta, whichever is not given."""
     quantity, given = asked(delta, eps)
     answer: Answer = getattr(whole, quantity)(given, effort=effort, **({} if gap is None else {"gap": gap}))

@@ -45,7 +45,7 @@ def training(
     rate: str | None,
     eps: str | None,
     delta: str | None,
-    gap: float | None,
+    gap: str | None,
     effort: str,
     certificate: Path | None,
     as_json: bool,

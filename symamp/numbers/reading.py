@@ -155,10 +155,12 @@ def failure_probability(delta: object) -> fmpq:
 
 
 def relative_gap(gap: object) -> float:
-    """Return the wanted relative gap, between 1e-12 and 0.1."""
+    """Return the wanted relative gap, between 1e-12 and 0.1.
+
+    >>> relative_gap("1/50")
+    0.02
+    """
     accepted = "a number from 1e-12 to 0.1"
-    if isinstance(gap, str):
-        raise ArgumentError("gap", gap, accepted)
     return float(_within(gap, "gap", accepted, lambda x: bool(0 < x < 1) and 1e-12 <= float(x) <= 0.1))
 
 

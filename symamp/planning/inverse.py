@@ -116,7 +116,10 @@ class Inverse(TwoEnds):
         ends = (self.lower, True), (self.upper, False)
         low, high = (f"{x:,}" if isinstance(x, int) else decimal_end(x, 10, down=down) for x, down in ends)
         what, safe = f"{_NAMED[self.quantity]} {self.quantity}", high if self.quantity == "n" else low
-        private = f"private at {safe}" if self.monotone else f"private at {self.safe!r}; monotonicity is not proved"
+        private = f"private at {safe if self.monotone else repr(self.safe)}"
+        private += "" if self.monotone else "; monotonicity is not proved"
+        if self.upper == inf:
+            private = "none is proved to be enough" if self.safe == inf else f"{private}; larger ones are not looked at"
         return f"{what} in [{low}, {high}]  ({self.subject}, {given}; {private})"
 
     def to_csv(self, file: str | PathLike[str]) -> None:
@@ -170,6 +173,8 @@ def largest_eps0(
     its n users. ``method`` selects one proved analysis for the safe end. ``effort``, ``participation`` (who takes part)
     and ``view`` (what is seen) are those of ``symamp.delta``. If the bounds of a round are slow (Laplace noise), the
     search over many rounds takes each answer with one step less effort: ``effort="thorough"`` leaves less open.
+    ``upper`` is inf where even the largest eps0 that is evaluated, about 300, is private: as for users who differ if
+    groups with budgets of their own hide the others, whatever these report.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 
@@ -189,14 +194,7 @@ def largest_eps0(
     """
     goal = Goal.of(eps, delta, effort)
     fixed = Fixed.of(method, participation, rounds, sampled_from, view)
-    free = [p.name for p in getattr(family, "parameters", ())]
-    if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
-        given = f"{family.__name__} is a class" if isinstance(family, type) else shown(family)
-        given = given if isinstance(family, type) else f"{given} has {', '.join(free) or 'no parameter'} free"
-        accepted = "give a number for each parameter but eps0: sa.RandomizedResponse(k=10), --k 10, or krr:k=10"
-        accepted = accepted if free else "leave eps0 out, as in sa.RandomizedResponse(k=10): it is searched for"
-        raise ArgumentError("family", Problem(given), accepted)
-    member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731
+    member = members(family)
     count = fixed.count(n, member(1))
 
     def subject(x: object) -> Any:
@@ -218,6 +216,18 @@ def largest_eps0(
     upper, unsafe = (inf, None) if violated is None else (violated.x, violated.answer)
     asked = (*_users(n), *goal.shown, *fixed.shown)
     return Inverse("eps0", _named(family, taking), asked, lower, upper, safe, unsafe, reason)
+
+
+def members(family: Any) -> Callable[[object], Any]:
+    """Return the mechanism of each eps0. Raise ArgumentError unless that is the only parameter that is free."""
+    free = [p.name for p in getattr(family, "parameters", ())]
+    if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
+        given = f"{family.__name__} is a class" if isinstance(family, type) else shown(family)
+        given = given if isinstance(family, type) else f"{given} has {', '.join(free) or 'no parameter'} free"
+        accepted = "give a number for each parameter but eps0: sa.RandomizedResponse(k=10), --k 10, or krr:k=10"
+        accepted = accepted if free else "leave eps0 out, as in sa.RandomizedResponse(k=10): it is searched for"
+        raise ArgumentError("family", Problem(given), accepted)
+    return lambda x: family.at(eps0=x)
 
 
 @checked_call

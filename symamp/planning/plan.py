@@ -26,7 +26,7 @@ from symamp.families import (
 )
 from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
-from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_eps0
+from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_eps0, members
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, cell, json_number
 from symamp.randomizers.mechanism import UTILITIES, variance_of
@@ -230,6 +230,8 @@ def plan(
     count, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort)
     once = Fixed.of(method, participation, rounds, sampled_from)
     fixed = once.repeated(len(listed))
+    for member in (members(family)(1) for families in listed.values() for family in families.values()):
+        once.composition(once.seen(member), once.count(count, member))  # what is refused is so before work is done
     asked: dict[str, Any] = {"n": n, "eps": eps, "delta": delta, "rounds": fixed.rounds, "sampled_from": sampled_from}
     asked |= {"method": method, "effort": effort, "participation": participation}
     found = [c for name, families in listed.items() for c in _candidates(name, families, asked, once.reports(count))]

@@ -26,7 +26,7 @@ from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import Real, printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
-from symamp.questions.risk import RATES, Risk, curves_of_bracket, risk_of
+from symamp.questions.risk import RATES, Accusation, Risk, curves_of_bracket, risk_of
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 
@@ -471,6 +471,7 @@ class Answer(Bracket):
         >>> 0.0116 < answer.risk().advantage.upper < 0.0117
         True
         """
+        accused = Accusation.of(prior, rates)
         if self.question is None:
             raise ArgumentError("risk", Problem("the question is not stored with this answer"), "ask again")
         ends: list[tuple[sp.Expr, fmpq] | None] = []
@@ -484,7 +485,7 @@ class Answer(Bracket):
             else:  # fractions of that size are slow, and nothing is seen of them
                 ends.append((self.asked.given, fmpq(1, 10**_MOST_DIGITS) if up else fmpq(0)))
         above, below = ends
-        return risk_of(f"{self.subject}, {self._question()}", *curves_of_bracket(above, below), prior, rates)
+        return risk_of(f"{self.subject}, {self._question()}", *curves_of_bracket(above, below), accused)
 
     @undisturbed()
     def certificate(self) -> dict[str, Any]:

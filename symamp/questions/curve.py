@@ -107,7 +107,7 @@ class HasCurve(PublicNames):
     """A base class for what brackets delta at any eps and eps at any delta: both questions, curves and plots."""
 
     @undisturbed()
-    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: Real | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for ``delta``; ``gap`` is its relative width.
 
         ``delta`` may be far below the smallest double ("1e-1000"). Raises ArgumentError for arguments out of range.
@@ -121,7 +121,7 @@ class HasCurve(PublicNames):
         return self._asked("epsilon", delta, gap, effort)
 
     @undisturbed()
-    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: Real | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at ``eps``; ``gap`` is the relative width of eps.
 
         The bracket of delta is wider: if eps changes by the factor 1 + g, delta changes by about 1 + g eps/s, where
@@ -135,12 +135,12 @@ class HasCurve(PublicNames):
         """
         return self._asked("delta", eps, gap, effort)
 
-    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+    def _asked(self, quantity: str, given: object, gap: Real | None, effort: str) -> Answer:
         """Return the answer to one of the two questions."""
         raise NotImplementedError
 
     @undisturbed()
-    def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
+    def curve(self, eps: Iterable[object], *, gap: Real | None = None, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid; neighbouring ones share what was computed.
 
         >>> import symamp as sa

@@ -314,7 +314,7 @@ def sum_law(
     eps: Real,
     method: str = "blanket",
     step: object = None,
-    gap: float = 1e-3,
+    gap: Real = 1e-3,
     context: str = "flint",
     digits: int | None = None,
 ) -> SumLaw:

@@ -43,7 +43,7 @@ class OneRound(PublicNames):
         self._victims = {None: Bracketing(question, bounds, DataSetSearch(self.subject), ratio, claimed)}
 
     @undisturbed()
-    def delta(self, eps: Real, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: Real = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at ``eps``; the arguments are those of ``symamp.delta``.
 
         Guarantee
@@ -54,7 +54,7 @@ class OneRound(PublicNames):
         return self.answer(Query.of_delta(eps, gap, digits, effort))
 
     @undisturbed()
-    def epsilon(self, delta: Real, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: Real = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
 
         Guarantee
@@ -72,7 +72,7 @@ class OneRound(PublicNames):
         """Return what the logarithm of the upper end of an answer for delta hardly exceeds. Not a bound."""
         return max(found.log_estimate_above(query) for found in self._victims.values())
 
-    def curve(self, eps: Iterable[object], *, gap: float = 1e-4, effort: str = "default") -> Curve:
+    def curve(self, eps: Iterable[object], *, gap: Real = 1e-4, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid.
 
         Each is that of ``delta`` with this ``gap`` and ``effort``. Only the bound over all data sets takes over

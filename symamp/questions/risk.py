@@ -104,7 +104,21 @@ class Risk(ManyEnds):
         return "\n".join(lines)
 
 
-def risk_of(text: str, above: Sequence[Vertex], below: Sequence[Vertex], prior: Real, rates: Iterable[object]) -> Risk:
+@dataclass(frozen=True)
+class Accusation:
+    """The prior probability of the accused input, and false positive rates, each as written and as a fraction."""
+
+    prior: tuple[str, fmpq]
+    rates: tuple[tuple[str, fmpq], ...]
+
+    @staticmethod
+    def of(prior: Real, rates: Iterable[object]) -> Accusation:
+        """Return what is asked about, its numbers read: before anything is computed."""
+        levels = tuple(_probability(rate, "rates") for rate in listed(rates, "rates"))
+        return Accusation(_probability(prior, "prior"), levels)
+
+
+def risk_of(text: str, above: Sequence[Vertex], below: Sequence[Vertex], asked: Accusation) -> Risk:
     """Return the risk behind two piecewise linear curves E -> D_E, by their vertices; constant after the last.
 
     Guarantee
@@ -112,17 +126,18 @@ def risk_of(text: str, above: Sequence[Vertex], below: Sequence[Vertex], prior: 
     If ``above`` is at least D_E of every ordered pair of neighbours, and ``below`` at most that of one, all ranges are
     as ``Risk`` says. Proof: docs/proofs/risk.md.
     """
-    share = _probability(prior, "prior")
-    levels = [(_written(rate), _probability(rate, "rates")) for rate in listed(rates, "rates")]
+    written, share = asked.prior
     odds = (1 - share) / share
     guesses = [(1 - share) + share * value_at(curve, odds) for curve in (below, above)]
     least = max(share, 1 - share)
-    positive = [(name, x, [1 - max(1 - d - e * x for e, d in curve) for curve in (below, above)]) for name, x in levels]
+    positive = [
+        (name, x, [1 - max(1 - d - e * x for e, d in curve) for curve in (below, above)]) for name, x in asked.rates
+    ]
     rising = [(name, x, [min(max(y, x), _ONE) for y in ends]) for name, x, ends in positive]
     right = [(name, [share * y / (share * y + (1 - share) * x) for y in ends]) for name, x, ends in rising]
     return Risk(
         text,
-        _written(prior),
+        written,
         _range(text, [value_at(curve, _ONE) for curve in (below, above)]),
         _range(text, [min(max(g, least), _ONE) for g in guesses]),
         tuple((name, _range(text, ends)) for name, _, ends in rising),
@@ -179,12 +194,8 @@ def _exponential(eps: sp.Expr, *, up: bool) -> fmpq:
         return Dyadic.of(ball.upper() if up else ball.lower()).fraction
 
 
-def _written(value: object) -> str:
-    return str(value)
-
-
-def _probability(value: object, name: str) -> fmpq:
+def _probability(value: object, name: str) -> tuple[str, fmpq]:
     found = exact_number(value, name)
     if not (found.is_Rational and 0 < found < 1):
         raise ArgumentError(name, value, "rational numbers strictly between 0 and 1")
-    return fmpq_of(found)
+    return str(value), fmpq_of(found)

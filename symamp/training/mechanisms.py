@@ -121,7 +121,7 @@ class Training(HasCurve, Exported):
     neighbours: str
     sampled: Sampled | None = None
 
-    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+    def _asked(self, quantity: str, given: object, gap: Real | None, effort: str) -> Answer:
         def question(rounds: Composition) -> Answer:
             return rounds._asked(quantity, given, gap, effort)
 
@@ -168,7 +168,7 @@ class Training(HasCurve, Exported):
         direction: str,
         level: object | Sequence[object] = (),
         *,
-        gap: float | None = None,
+        gap: Real | None = None,
         effort: str = "default",
     ) -> TradeOff:
         """Return the trade-off function of one direction, bracketed.
@@ -188,7 +188,7 @@ class Training(HasCurve, Exported):
         below = max((f.below for f in others), key=lambda curve: value_at(curve, fmpq(1)), default=above.below)
         return replace(above, below=below)
 
-    def _tradeoffs(self, gap: float | None, effort: str) -> list[TradeOff]:
+    def _tradeoffs(self, gap: Real | None, effort: str) -> list[TradeOff]:
         return [self.tradeoff(name, gap=gap, effort=effort) for name in self.directions]
 
     @property
@@ -207,7 +207,7 @@ class Training(HasCurve, Exported):
         return CurvePoints.symmetric(tuple(both))
 
     @undisturbed()
-    def renyi(self, direction: str, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
+    def renyi(self, direction: str, order: object | Sequence[object], *, gap: Real | None = None) -> RenyiCurve:
         """Return brackets of the Renyi divergence of one direction at an order above 1, or at several.
 
         For one of the steps of an epoch with normal noise the value itself, at whole orders in the direction "remove";
@@ -386,7 +386,7 @@ def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neigh
 
 @checked_call
 @undisturbed()
-def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None = 1e-2) -> tuple[int, int]:
+def most_epochs(training: Training, *, eps: Real, delta: Real, gap: Real | None = 1e-2) -> tuple[int, int]:
     """Return a bracket of the most epochs that are (eps, delta)-private together.
 
     The first number is proved to be private, 0 if not even one epoch is; one more than the second is not private.
@@ -413,7 +413,7 @@ def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None
 @checked_call
 @undisturbed()
 def least_sigma(
-    make: Callable[[sp.Rational], Training], *, eps: Real, delta: Real, gap: float | None = 1e-2
+    make: Callable[[sp.Rational], Training], *, eps: Real, delta: Real, gap: Real | None = 1e-2
 ) -> tuple[sp.Rational, sp.Rational]:
     """Return a bracket of the least sigma at which training is (eps, delta)-private, a thousandth wide if bounds allow.
 
@@ -442,7 +442,7 @@ def least_sigma(
 
 
 def _proofs(
-    goal: Goal, numbers: Range, made: Callable[[float], Training], gap: float | None
+    goal: Goal, numbers: Range, made: Callable[[float], Training], gap: Real | None
 ) -> tuple[Proof | None, Proof | None]:
     """Return what proves that training meets the goal, and that it misses it; the normal law says where to begin.
 

@@ -103,6 +103,17 @@ def test_users_who_differ():
     assert values == sorted(values)
 
 
+def test_one_group_may_hide_all_whatever_they_report():
+    """No end above exists then: the other user's report alone hides an input that is sent as it is."""
+    fixed = sa.RandomizedResponse(k=3, eps0="log(2)")
+    crowd = sa.heterogeneous([(1, sa.RandomizedResponse(k=3)), (1, fixed)], shuffled="messages")
+    found = sa.largest_eps0(crowd, eps=EPS, delta="7/8")
+    as_it_is = [[Fraction(x == y) for y in range(3)] for x in range(3)]
+    assert worst_of_two(as_it_is, randomized_response(3, Fraction(2))) <= Fraction(7, 8)
+    assert (found.lower, found.upper) == (300, math.inf)
+    assert "larger ones are not looked at" in str(found)
+
+
 def rounds_of_two(first, second, count):
     """The largest divergence of so many rounds of two users with tables of their own, the data always the same."""
     groups = tuple(world.Group(1, world.Table(tuple(map(tuple, table)))) for table in (first, second))
@@ -232,6 +243,7 @@ def test_no_number_of_users_is_enough():
     found = sa.least_n(sa.RandomizedResponse(k=16, eps0=60), eps="0.1", delta="1e-8")
     assert (found.lower, found.upper, found.private) == (10**18 + 1, math.inf, None)
     assert found.not_private.lower > 1e-8
+    assert "none is proved to be enough" in str(found)
 
 
 def test_losses_that_are_very_negative_keep_their_digits():

@@ -179,6 +179,13 @@ def test_refusals(attributes):
         sa.plan(attributes, n=100, eps=1, delta="1e-6")
 
 
+@pytest.mark.parametrize("second", [[sa.RandomizedResponse(k=4, eps0=1)], [sa.Cauchy()], [sa.PureLDP()]])
+def test_a_plan_is_refused_before_work_is_done(second, monkeypatch):
+    monkeypatch.setattr("symamp.planning.plan.largest_eps0", None)
+    with pytest.raises(sa.errors.SymampError, match=r"free|method"):
+        sa.plan({"first": 4, "second": second}, n=100, eps=1, delta="1e-6", method="blanket")
+
+
 def test_lost_reports_make_the_error_larger():
     given = {"attributes": {"x": [sa.RandomizedResponse(k=4)]}, "n": 10**4, "eps": 1, "delta": "1e-6"}
     some = sa.plan(**given, method="blanket", participation=sa.participation(dropout="1/5"))

@@ -105,6 +105,10 @@ def test_a_risk_is_shown():
 @pytest.mark.parametrize(
     "asked", [{"prior": 0}, {"prior": 1}, {"prior": "x"}, {"rates": ["0"]}, {"rates": [2]}, {"prior": "sqrt(2)/2"}]
 )
-def test_refusals(asked):
-    with pytest.raises(sa.errors.SymampError):
-        sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=10, eps="1/4").risk(**asked)
+def test_refusals(asked, monkeypatch):
+    answer = sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=10, eps="1/4")
+    rounds = sa.profile(sa.Laplace(eps0=3), n=10**6).rounds(30)
+    monkeypatch.setattr(type(rounds), "known", None)  # what is refused costs no curve
+    for whole in (answer, rounds):
+        with pytest.raises(sa.errors.SymampError, match=next(iter(asked))):
+            whole.risk(**asked)
