@@ -26,7 +26,7 @@ from symamp.sums.inversion import log_of
 
 _REACH = 6.5
 """How many deviations beyond the centre of a moment its grid is dense: a rule of thumb."""
-_LARGEST_ORDER = 10**6
+LARGEST_ORDER = 10**6
 """Larger orders are refused, and not tried for an epsilon."""
 
 
@@ -119,7 +119,7 @@ def renyi_epsilon(rounds: RoundPairs, delta: Real, gap: Real | None, effort: str
         a = 1.0 + float(np.exp(log_excess))
         return a * variance / 2.0 + log1p(-1.0 / a) - (log_delta + log(a)) / (a - 1.0)
 
-    most = log(_LARGEST_ORDER)
+    most = log(LARGEST_ORDER)
     guess = min(log(sqrt(-2.0 * log_delta / variance)), most)
     bounds = (guess - 3.0, min(guess + 3.0, most))
     best = float(np.exp(minimize_scalar(epsilon, bounds=bounds, method="bounded").x))
@@ -134,8 +134,8 @@ def renyi_epsilon(rounds: RoundPairs, delta: Real, gap: Real | None, effort: str
 
 def _order(order: object) -> fmpq:
     number = exact_number(order, "order")
-    if not (number.is_Rational and 1 < number <= _LARGEST_ORDER):
-        raise ArgumentError("order", order, f"a rational number above 1, up to {_LARGEST_ORDER}")
+    if not (number.is_Rational and 1 < number <= LARGEST_ORDER):
+        raise ArgumentError("order", order, f"a rational number above 1, up to {LARGEST_ORDER}")
     return fmpq_of(number)
 
 

@@ -15,11 +15,13 @@ from symamp.accounting.composition import Composition, Exported, points_above
 from symamp.accounting.curves import CurvePoint, CurvePoints
 from symamp.accounting.losses import WIDEST_SUM, gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, RoundPairs, composition_gap, round_count
-from symamp.accounting.renyi import RenyiCurve
+from symamp.accounting.renyi import LARGEST_ORDER, RenyiCurve
 from symamp.accounting.round import Round
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
+from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call
+from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.reading import Count, Real, exact_number
@@ -211,12 +213,14 @@ class Training(HasCurve, Exported):
         """Return brackets of the Renyi divergence of one direction at an order above 1, or at several.
 
         For one of the steps of an epoch with normal noise the value itself, at whole orders in the direction "remove";
-        else from the pairs of the accounting, whose upper end is infinite where losses have no bound.
+        of other noise from the pairs of the accounting, whose upper end is infinite where losses have no bound. Of
+        several steps of an epoch, and shuffled batches, the ends have different proofs, as those of ``epsilon``.
 
         Guarantee
         ---------
-        After all epochs the divergence of the order is at most ``upper``, for adaptive queries.
-        Proof: docs/proofs/random_allocation.md, section 9, and docs/proofs/composition.md, section 5.
+        After all epochs the divergence of the order is at most ``upper``, for adaptive queries; for some data sets, and
+        queries, it is at least ``lower``. Proof: docs/proofs/random_allocation.md, section 9, and
+        docs/proofs/composition.md, section 5.
 
         >>> import symamp as sa
         >>> noise = sa.training.GaussianStep(sigma=1)
@@ -226,24 +230,13 @@ class Training(HasCurve, Exported):
         order 2: [0.4756952362, 0.4756952363]
         order 8: [5.122623911, 5.122623912]
         """
-        rounds = self.composition(direction)
-        found, orders = rounds.rounds[0][0], order if isinstance(order, list | tuple) else [order]
-        if not isinstance(found, Allocation) or not isinstance(found.step.summand, Lognormal):
-            return rounds.renyi(orders, gap=gap)
-        if found.shifts != WITH_WITHOUT or len(rounds.rounds) > 1:
-            return rounds.renyi(orders, gap=gap)
-        exact = [exact_number(a, "order") for a in orders]
-        if not all(a.is_Rational and 1 < a <= _LARGEST_ORDER and (found.swapped or a.is_Integer) for a in exact):
-            raise ArgumentError("order", order, f"whole numbers from 2 to {_LARGEST_ORDER}")
-        ends = []
-        for a in exact:
-            law, t, less = found.step.summand, found.steps, fmpq_of(a - 1)
-            ball = log_negative_moment(law, t, arb(less)) if found.swapped else log_moment(law, t, int(a))
-            with at_precision(_BITS_OF_MOMENTS):
-                value = self.epochs * ball / arb(less)
-                ends.append((max(0.0, float_below(value)), float_above(value)))
-        text = f"{self}, {direction}"
-        return RenyiCurve(tuple(map(fmpq_of, exact)), tuple(x for x, _ in ends), tuple(y for _, y in ends), text)
+        orders = order if isinstance(order, list | tuple) else [order]
+        above, below = _renyi(self.composition(direction), orders, gap), self._part(direction).below
+        lower = above.lower
+        if below is not None:
+            others = (_times(rounds, self.epochs).renyi(orders, gap=gap).lower for rounds in below)
+            lower = tuple(map(max, zip(*others, strict=True)))
+        return RenyiCurve(above.orders, lower, above.upper, f"{self}, {direction}")
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -253,6 +246,39 @@ class Training(HasCurve, Exported):
     def __str__(self) -> str:
         times = "" if self.epochs == 1 else f"{self.epochs:,} epochs of "
         return f"{times}{self.text}"
+
+
+def _renyi(rounds: Composition, orders: Sequence[object], gap: float | None) -> RenyiCurve:
+    """Return the divergences of normal noise by their moments, of other rounds by the pairs of the accounting."""
+    allocations = [found for found, _ in rounds.rounds if isinstance(found, Allocation)]
+    if not all(_has_moments(found) for found, _ in rounds.rounds):
+        return rounds.renyi(orders, gap=gap)
+    exact = [exact_number(a, "order") for a in orders]
+    whole = any(not found.swapped for found in allocations)
+    most = _LARGEST_ORDER if allocations else LARGEST_ORDER
+    if not all(a.is_Rational and 1 < a <= most and (a.is_Integer or not whole) for a in exact):
+        raise ArgumentError("order", orders, f"{'whole' if whole else 'rational'} numbers above 1, up to {most}")
+    ends = []
+    for a in map(fmpq_of, exact):
+        with at_precision(_BITS_OF_MOMENTS):
+            value = total([count * _divergence(found, a) for found, count in rounds.rounds])
+            ends.append((max(0.0, float_below(value)), float_above(value)))
+    return RenyiCurve(tuple(map(fmpq_of, exact)), tuple(x for x, _ in ends), tuple(y for _, y in ends), str(rounds))
+
+
+def _has_moments(found: Round) -> bool:
+    if isinstance(found, NormalRound):
+        return bool(found.rate == 1)
+    return isinstance(found, Allocation) and found.shifts == WITH_WITHOUT and isinstance(found.step.summand, Lognormal)
+
+
+def _divergence(found: Round, order: fmpq) -> arb:
+    if isinstance(found, NormalRound):
+        return arb(order) * (found.shift / number(found.sigma)()) ** 2 / 2
+    assert isinstance(found, Allocation)
+    assert isinstance(found.step.summand, Lognormal)
+    law, t, less = found.step.summand, found.steps, arb(order - 1)
+    return (log_negative_moment(law, t, less) if found.swapped else log_moment(law, t, int(order.p))) / less
 
 
 @checked_call

@@ -1084,6 +1084,31 @@ def test_renyi_divergences():
     assert one.renyi("add", "5/2").upper[0] > one.renyi("add", 2).lower[0]
 
 
+def test_renyi_divergences_of_several_steps():
+    """Blocks bound them from above, all blocks count, and a statistic from below."""
+    normal = allocation(noise=sa.training.GaussianStep(sigma=2), steps=4, selected=2, epochs=3)
+    exact = 3 * np.log((1 + 4 * np.exp(0.25) + np.exp(0.5)) / 6)
+    found = normal.renyi("remove", 2, gap=1e-2)
+    assert 0.95 * exact < found.lower[0] < exact < found.upper[0] < 1.05 * exact
+    p, q = oracle.allocation(3, 2, *SKEWED), oracle.allocation(3, 0, *SKEWED)
+    finite = allocation(noise=table(*SKEWED), steps=3, selected=2, epochs=2)
+    for name, (first, second) in (("remove", (p, q)), ("add", (q, p))):
+        value = np.log(float(sum(first[y] ** 3 / second[y] ** 2 for y in p)))
+        found = finite.renyi(name, 3, gap=1e-2)
+        assert 0.8 * value < found.lower[0] <= value <= found.upper[0] < 1.5 * value
+
+
+def test_renyi_divergences_of_shuffled_batches():
+    """From below those of data in which all others are opposite, from above those of the Gaussian mechanism."""
+    shuffled = sa.training.shuffled_batches(
+        noise=sa.training.GaussianStep(sigma=2), steps=3, epochs=2, neighbours="add_remove"
+    )
+    one = allocation(noise=sa.training.GaussianStep(sigma=2), steps=3, epochs=2)
+    found = shuffled.renyi("remove", [2, "5/2"], gap=1e-2)
+    assert 0.9 * one.renyi("remove", 2).lower[0] < found.lower[0] < 0.5
+    assert found.upper == (0.5, 0.625)
+
+
 def test_events_and_distributions_of_dp_accounting():
     events = pytest.importorskip("dp_accounting")
     event = events.SelfComposedDpEvent(events.PoissonSampledDpEvent(0.25, events.GaussianDpEvent(1.0)), 3)
