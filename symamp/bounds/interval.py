@@ -467,7 +467,7 @@ class _Boxes:
                 every = moments_of_rows(classes, p, q, levels)
                 better = np.array([float_above(normal_bound(x, self.n)) for x in every]) * exp(-self.log_unit) * slack
             else:
-                better = bounds_by_moments(classes, (p, q), levels, self.n, self.parameters, aim, 32)
+                better = bounds_by_moments(classes, (p, q), levels, self.n, self.parameters, aim)
                 better = np.nan_to_num(better, nan=inf) * self.aim * slack
             values[order] = np.minimum(values[order], better[1:])
             if better[0] < inf:  # what the ends themselves are above the estimate no cell makes less

@@ -20,11 +20,11 @@ from symamp.decompositions.to_law import law_of
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, float_gparv
 from symamp.numbers.dyadic import Dyadic
-from symamp.numbers.limits import FREQUENCY, RANKING, Limits
+from symamp.numbers.limits import FREQUENCY, RANKING, TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT
 from symamp.sums.all_data_sets.floats import Parameters
-from symamp.sums.all_data_sets.moments import bounds_by_moments
+from symamp.sums.all_data_sets.moments import bounds_by_moments, rough_bounds
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.inversion import log_of_ball
 from symamp.sums.kernels.balls import power
@@ -46,8 +46,8 @@ _LEAST_SHARE = 0.1
 """Of the pairs, those whose rows differ least: their saddle points are not looked for."""
 _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 """The gap of bounds on many pairs at once. With more terms than that, one pair by itself rules out most others."""
-_MOST, _CHUNK = 30_000_000, 130_000
-"""Triples (pair, x, y) that take seconds, and those that are in memory at once."""
+_MOST = 30_000_000
+"""Triples (pair, x, y) that take seconds."""
 
 # ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
 
@@ -487,12 +487,18 @@ def _e(level: Level) -> float:
 
 
 def common_bounds(
-    table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], of: tuple[Pair, Parameters], log_unit: float
+    table: NumericTable,
+    level: Level,
+    n: int,
+    pairs: Sequence[Pair],
+    of: tuple[Pair, Parameters],
+    log_unit: float,
+    limits: Limits,
 ) -> Floats:
     """Return upper bounds on the divergence of pairs of rows for every data set, in units of e^log_unit; nan for none.
 
     ``of`` is a pair with its parameters of the bound over all data sets: the majorant, which must be proved, the tilts
-    of the bad part, and the lines of its terms.
+    of the bad part, and the lines of its terms. What rough bounds show to be at most 1 unit is not looked at again.
 
     Guarantee
     ---------
@@ -503,9 +509,19 @@ def common_bounds(
     worst, parameters = of
     if n < 2 or minus_one > _LARGEST_E or tiny.any() or len(pairs) * rows.size > _MOST:
         return np.full(len(pairs), np.nan)
-    first, second = (rows[[x, *others]] for x, others in zip(worst, zip(*pairs, strict=True), strict=True))
-    levels, size = np.full((len(first), 1), 1.0 + minus_one), max(_CHUNK // rows.size, 1)
-    return bounds_by_moments(rows, (first, second), levels, n, parameters, log_unit, size)[1:]
+
+    def asked(some: Sequence[Pair]) -> tuple[tuple[Floats, Floats], Floats]:
+        first, second = (rows[list(side)] for side in zip(*some, strict=True))
+        return (first, second), np.full((len(some), 1), 1.0 + minus_one)
+
+    limits.charge(TRIPLES.of(len(pairs) * rows.size))
+    found = rough_bounds(rows, *asked(pairs), n, log_unit)
+    left = np.flatnonzero(~(found <= 1.0)).tolist()
+    if left:
+        limits.charge(TRIPLES.of(len(left) * rows.size * (3 + len(parameters.terms))))
+        some = [worst, *(pairs[k] for k in left)]
+        found[left] = bounds_by_moments(rows, *asked(some), n, parameters, log_unit)[1:]
+    return found
 
 
 # ---------------- The largest divergence over all pairs of rows: the worst one evaluated, the others ruled out together

@@ -64,8 +64,8 @@ SADDLES, LINES, TERM, PROGRAM = Work(1000.0, 1.0), Work(500.0, 4.5), Work(260.0,
 CELL = Work(260.0, 5.6)
 """One cell of a certified integral over all data sets; values."""
 RANKING, TRIPLES, FREQUENCY = Work(1000.0, 0.0066), Work(8000.0, 0.06), Work(50.0, 8.0)
-"""All pairs of rows at once: a ranking (rows x entries), moments for all data sets (pairs x entries x terms), one
-frequency of the kernel (pairs)."""
+"""All pairs of rows at once: a ranking (rows x entries), moments for all data sets (pairs x entries, times terms and 3
+more but where they are rough), one frequency of the kernel (pairs)."""
 ROUNDS = Work(4000.0, 40.0)
 """The divergence of many rounds at a level; atoms of one of each kind."""
 POINT, COUNTS = Work(400.0, 0.5), 2000.0

@@ -24,7 +24,7 @@ from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import float_below
-from symamp.numbers.limits import TRIPLES, Limits
+from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
 from symamp.sums.all_data_sets.laws import MANY_CLASSES, raised_to_majorant
@@ -164,9 +164,8 @@ def common(
         return np.full(len(pairs), nan)
     groups = pairs_with_equal_laws(table, pairs)
     some, place = [group[0] for group in groups], {pair: k for k, group in enumerate(groups) for pair in group}
-    limits.charge(TRIPLES.of(len(some) * table.floats.size * (3 + len(parameters.terms))))
     rows = table.inputs.index(part.pair[0]), table.inputs.index(part.pair[1])
-    return common_bounds(table, level, n, some, (rows, parameters), log_unit)[[place[pair] for pair in pairs]]
+    return common_bounds(table, level, n, some, (rows, parameters), log_unit, limits)[[place[pair] for pair in pairs]]
 
 
 def table_pairs(subject: Subject) -> MaxOverRows:

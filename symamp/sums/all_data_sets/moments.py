@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import exp, inf, log, nan, pi, sqrt
@@ -32,8 +32,13 @@ _NEAR_BY = 0.25, 0.15, 0.08
 """Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
 _SMOOTHED = 6.0
 """Sigma times the last frequency."""
-_CHUNK = 130_000
-"""Triples (pair, x, y) that are in memory at once."""
+_OF_SADDLE = np.geomspace(0.2, 4.0, 25)
+"""What multiples of the saddle point of a normal law are tried for the line of a rough bound."""
+_OF_FEW, _ROUGHLY_NEAR, _FALLEN, _SMOOTHED_ROUGHLY = 0.05, 0.04, 0.15, 3.0
+"""Of rough bounds: the part of few positive messages, which messages bend |M|, up to which part of the square of their
+reach, and sigma times that frequency."""
+_CHUNK = 32_000
+"""Triples (pair, x, y) that are taken at once: what a cache holds."""
 
 # ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
 
@@ -47,6 +52,7 @@ MOMENTS = "moments"
 """What evaluations by these bounds are called: no certificate repeats them."""
 Mean: TypeAlias = Callable[[Floats], Floats]
 Booleans: TypeAlias = NDArray[np.bool_]
+_Fall: TypeAlias = tuple[Floats, Floats, tuple[Floats, Floats] | None]
 
 
 @dataclass(frozen=True)
@@ -76,12 +82,11 @@ def bounds_by_moments(
     n: int,
     parameters: Parameters,
     log_unit: float,
-    size: int = _CHUNK,
 ) -> Floats:
     """Return upper bounds on D(P - E Q) for the rows P and Q of some pairs where others hold laws of some classes.
 
     ``e`` is a column of the levels E, one for each pair; ``parameters`` suit the first pair. All rows may miss mass of
-    probability, and ``size`` pairs are in memory at once. In units of e^log_unit; nan for none.
+    probability. In units of e^log_unit; nan for none.
 
     Guarantee
     ---------
@@ -95,8 +100,31 @@ def bounds_by_moments(
         common = _common(w, classes, float(np.nanmax(reach)), float(np.maximum(g, 0.0).sum()), n, parameters, log_unit)
         if common is None:
             return np.full(len(first), nan)
-        parts = [slice(i, i + size) for i in range(0, len(first), size)]
+        parts = _chunks(len(first), classes)
         return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
+
+
+def rough_bounds(classes: Floats, pairs: tuple[Floats, Floats], e: Floats, n: int, log_unit: float) -> Floats:
+    """Return bounds as ``bounds_by_moments`` does, rougher ones in a thirtieth of the time: most pairs need no more.
+
+    One constant term, with parameters of each pair's own and integrals in closed form. In units of e^log_unit; nan for
+    none.
+
+    Guarantee
+    ---------
+    Every pair has at most this divergence at n users, whichever classes the others have.
+    Proof: docs/proofs/all_pairs.md.
+    """
+    with np.errstate(all="ignore"):  # what is no number proves nothing
+        first, second = pairs
+        s = _saddles(classes, first, second, e, n)
+        parts = _chunks(len(s), classes)
+        return np.concatenate([_rough(classes, first[x], second[x], e[x], s[x], n, log_unit) for x in parts])
+
+
+def _chunks(count: int, classes: Floats) -> list[slice]:
+    size = max(_CHUNK // classes.size, 1)
+    return [slice(i, i + size) for i in range(0, count, size)]
 
 
 def bound_of_laws(laws: Sequence[BallGparv], mixed: bool, n: int, parameters: Parameters, log_unit: float) -> float:
@@ -145,15 +173,22 @@ def _common(
 
 def _bounds(classes: Floats, first: Floats, second: Floats, e: Floats, c: _Common) -> Floats:
     """Return upper bounds on the divergences of some pairs over all data sets in the unit; nan for none."""
+    unit = (np.maximum(first - e * second, 0.0).sum(axis=1) / c.gain)[:, None]
+    w, (gains, _), reach = _values(classes, first, second, e, unit)
+    return np.asarray(unit[:, 0] * _worst(w, classes, gains, reach, c) * _SLACK)
+
+
+def _values(
+    classes: Floats, first: Floats, second: Floats, e: Floats, unit: Floats
+) -> tuple[Floats, tuple[Floats, Floats], Floats]:
+    """Return the values w of some pairs, numbers above and below E[w+], and what roundings of w are relative to."""
     g, size = first - e * second, first + e * second
-    gains = np.maximum(g + 8.0 * UNIT * size, 0.0).sum(axis=1)
-    unit = (np.maximum(g, 0.0).sum(axis=1) / c.gain)[:, None]
-    gains = gains[:, None] / unit
+    above, below = (np.maximum(g + sign * 8.0 * UNIT * size, 0.0).sum(axis=1)[:, None] / unit for sign in (1.0, -1.0))
     scaled = unit[:, :, None] * classes
     seen = (scaled > 0.0) | (size[:, None, :] > 0.0)  # elsewhere nothing is ever sent
     w = np.where(seen, g[:, None, :] / scaled, 0.0)
     reach = np.where(seen, size[:, None, :] / scaled, 0.0).max(axis=(1, 2))[:, None]
-    return np.asarray(unit[:, 0] * _worst(w, classes, gains, reach, c) * _SLACK)
+    return w, (above, below), reach
 
 
 def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, mixed: bool = False) -> Floats:
@@ -170,7 +205,7 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
     lines = _lines(w, above, c, mean)
     tilt = (reduce(np.maximum, lines) + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
     doubt = 16.0 * UNIT * reach
-    error = 2.0 * UNIT * (masses.shape[1] + 16.0 + 64.0 * float(np.minimum(tilt, LARGEST).max()))
+    error = _error(masses, tilt)
     plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
 
     def powers_of(moments: Floats) -> Floats:
@@ -185,7 +220,7 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
     tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t, s in zip(terms, lines, strict=True)]
     shapes, known = _integrals(w, masses, lines, tilts, mean, doubt, c)
     valid = valid & known
-    for t, s, weights, (own, wide) in zip(terms, lines, tilts, shapes, strict=True):
+    for t, s, weights, integrals in zip(terms, lines, tilts, shapes, strict=True):
         tilted, smoothing = exponentials(s[:, :, None] * w), c.smoothing(t.s)
         slow, fast = exponentials(s[:, :, None] * w - t.lam * below), exponentials(-t.lam * below)
         # |e^(zeta w) - 1| is at most e^(s w) - 1 plus x (1 + x)/2 times u^2/s^2, x = s w
@@ -198,15 +233,34 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
         order = np.argsort(-powers, axis=1, kind="stable") if mixed else None
         unlike, unlike_bent = (_product(x, against, order) for x in (for_it, bent))
         smoothed = smoothing**2 * _product(gains, against, order)
-        # |A| is at most the first plus the second times u^2/s^2.
         sizes = np.stack([_product(gains, alone, order) + unlike + smoothed, unlike_bent + smoothed]) / moments
-        # c(u) such that no input is above the worst: ratios of at most 1 + half of the distance of their powers.
-        scales = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=2, keepdims=True)
-        ratios = (sizes / scales).max(axis=0)
-        integrals = scales[0] * own + scales[1] * wide
-        exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _DEPTH / c.others + 0.5 * smoothing**2
-        found = found + t.a * c.others / (2.0 * pi) * integrals * _raised(exponent - c.log_unit)
+        found = found + t.a * _term(powers, sizes, integrals, smoothing, c.others, c.log_unit)
     return np.asarray(np.where(valid, found, np.nan).max(axis=1))
+
+
+def _error(masses: Floats, tilt: Floats) -> float:
+    """Return the relative error of means of exponentials whose exponents, and tilts times roundings, are below that."""
+    return float(2.0 * UNIT * (masses.shape[1] + 16.0 + 64.0 * np.minimum(tilt, LARGEST).max()))
+
+
+def _term(
+    powers: Floats,
+    sizes: Floats,
+    integrals: tuple[Floats, Floats],
+    smoothing: Floats | float,
+    others: int,
+    log_unit: float,
+) -> Floats:
+    """Return the term of weight 1 from N log M(s), bounds on |A|/M(s), and integrals.
+
+    |A|/M(s) is at most the first of ``sizes`` plus the second times u^2/s^2; the ``integrals`` are of 1 and u^2/s^2.
+    """
+    # c(u) such that no input is above the worst: ratios of at most 1 + half of the distance of their powers.
+    scales = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=2, keepdims=True)
+    ratios = (sizes / scales).max(axis=0)
+    exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _DEPTH / others + 0.5 * smoothing**2
+    whole = scales[0] * integrals[0] + scales[1] * integrals[1]
+    return np.asarray(others / (2.0 * pi) * whole * _raised(exponent - log_unit))
 
 
 def _product(x: Floats, y: Floats, order: NDArray[np.intp] | None) -> Floats:
@@ -276,29 +330,19 @@ def _integrals(
         twice = once * away
         shift, square = (mean(x) / whole for x in (once, twice))
         valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
-        falls = list[Floats]()
-        for part in _NEAR_BY:  # of messages that are far away at most waves are used
-            near_by = np.abs(away) <= part * np.sqrt(N * square)[:, :, None]
-            some, first, second, fourth = (
-                mean(np.where(near_by, x, 0.0)) / whole for x in (weights, once, twice, twice * away * away)
-            )
-            crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
-            variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
-            variance = np.where((variance > 0.5 * some * second) & (variance > 2e-4 * square), variance, 0.0)[..., None]
-            quartic = np.maximum((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5), _LEAST)
-            reach = np.where(variance > 0.0, 24.0 * variance / quartic[..., None], inf)
-            turned = None
-            if not falls and not near_by.all():
-                inside = some, np.abs(first), second
-                turned = _turned(near, np.where(near_by, 0.0, weights) / whole[:, :, None], away, masses, inside, N)
-            falls.append(_near_powers(near, N * variance, reach, turned))
-            if near_by.all():
-                break
+        falls, tilted, spread = list[_Fall](), weights / whole[:, :, None], np.sqrt(N * square)[:, :, None]
+        turned: tuple[Floats, Floats] | None = None
+        for near_by in _sets_of_messages(np.abs(away) <= part * spread for part in _NEAR_BY):
+            inside, variance, reach = _bend(np.where(near_by, tilted, 0.0), away, mean, square)
+            some = None
+            if turned is None and not near_by.all():  # of messages that are far away at most waves are used
+                some = turned = _turned(near, np.where(near_by, 0.0, tilted), away, masses, inside, N)
+            falls.append((N * variance[..., None], reach[..., None], some))
         kept = mean(slowly) / whole
         apart = np.sqrt(np.maximum((kept * kept)[..., None] - squares / whole[..., None] ** 2 - _OF_WAVES, 0.0))
         wide_there = kept * mean(slowly * away * away) / whole
         apart = np.maximum(apart - 0.5 * step * np.sqrt(wide_there * (1.0 + 1e-5))[..., None], 0.0)
-        powers = np.minimum.reduce(falls), _power(0.5 * N * apart**2)
+        powers = _near_powers(near, falls), _power(0.5 * N * apart**2)
         parts = (_over(cells, power, s, sigma) for cells, power in zip((near, far), powers, strict=True))
         last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
         tails = last / far[-1], last * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * far[-1])) / s**2
@@ -378,24 +422,126 @@ def _turned(
     return np.where(of_even, N * fall, 0.0), np.where(of_even, N * (some * np.abs(sines) + rounded) * half, 0.0)
 
 
-def _near_powers(cells: Floats, bend: Floats, reach: Floats, more: tuple[Floats, Floats] | None = None) -> Floats:
-    """Return bounds on the means of e^-f over cells, f(u) = bend u^2 (1 - u^2/reach)/2 where that does not fall.
+def _sets_of_messages(some: Iterable[Booleans]) -> list[Booleans]:
+    """Return sets, each in the one before: of those that are everything the last."""
+    found = list[Booleans]()
+    for one in some:
+        if one.all():
+            found.clear()
+        found.append(one)
+    return found
 
-    The largest value, or what a tangent of f gives where f is convex; ``more`` is what f has beyond that there, and
-    how much that changes on half of a cell.
+
+def _bend(
+    weights: Floats, away: Floats, mean: Mean, square: Floats
+) -> tuple[tuple[Floats, Floats, Floats], Floats, Floats]:
+    """Return the first three moments about the centre, without sign, of some values, and how |M|^2 falls by them.
+
+    It is at most e^-f, f(u) = V u^2 (1 - u^2/reach): the variance V, and the reach. ``square`` is that of all values.
     """
+    once = weights * away
+    twice = once * away
+    some, first, second, fourth = (mean(x) for x in (weights, once, twice, twice * away * away))
+    crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
+    variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
+    variance = np.where((variance > 0.5 * some * second) & (variance > 2e-4 * square), variance, 0.0)
+    quartic = np.maximum((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5), _LEAST)
+    return (some, np.abs(first), second), variance, np.where(variance > 0.0, 24.0 * variance / quartic, inf)
 
-    def fall(u: Floats) -> Floats:
-        return 0.5 * bend * u * u * np.maximum(1.0 - u * u / reach, 0.0)
 
+def _near_powers(cells: Floats, falls: Sequence[_Fall]) -> Floats:
+    """Return bounds on the means of e^-f over cells, for the best of some f that bound how |M|^N falls.
+
+    f(u) = bend u^2 (1 - u^2/reach)/2 where that does not fall: its least value, or what a tangent of f gives where f is
+    convex. A fall may have ``more``: what f has beyond that there, and how much that changes on half of a cell.
+    """
     middle, half = 0.5 * (cells[..., 1:] + cells[..., :-1]), 0.5 * np.diff(cells)
-    best = _power(np.minimum(fall(cells[..., :-1]), fall(cells[..., 1:])))
-    rise = bend * middle * (1.0 - 2.0 * middle * middle / reach) * half
-    none = np.zeros(1)
-    for deeper, steeper in [(none, none)] if more is None else [(none, none), more]:
-        slope = rise + steeper
-        known = (6.0 * cells[..., 1:] ** 2 <= reach) & (slope <= 1.0)
-        raised = exponentials(np.where(known, slope, 0.0))
-        mean = _power(fall(middle) + deeper) * (2.0 + 0.5 * (raised + 1.0 / raised)) / 3.0
-        best = np.where(known, np.minimum(mean, best), best)
-    return best
+    none = np.zeros(1), np.zeros(1)
+    best, fallen, rise = np.zeros((3, *np.broadcast_shapes(middle.shape, falls[0][0].shape)))
+
+    def consider(fall: Floats, risen: Floats) -> None:
+        """Take the mean of e^-(fall + rise t), |t| <= 1, where it is less by an estimate of its logarithm."""
+        score = fall - risen * risen / 6.0
+        is_better = score > best
+        for known, some in ((best, score), (fallen, fall), (rise, risen)):
+            np.copyto(known, some, where=is_better)
+
+    for bend, reach, more in falls:
+        at_ends, inside = (0.5 * bend * u**2 * np.maximum(1.0 - u**2 / reach, 0.0) for u in (cells, middle))
+        consider(np.minimum(at_ends[..., :-1], at_ends[..., 1:]), none[0])
+        slope = bend * middle * (1.0 - 2.0 * middle**2 / reach) * half
+        for deeper, steeper in (none,) if more is None else (none, more):
+            known = (6.0 * cells[..., 1:] ** 2 <= reach) & (slope + steeper <= 1.0)
+            consider(np.where(known, inside + deeper, 0.0), np.where(known, slope + steeper, 0.0))
+    raised = exponentials(rise)
+    return _power(fallen) * (2.0 + 0.5 * (raised + 1.0 / raised)) / 3.0
+
+
+# ---------- Rougher bounds on pairs, most of which are far below the worst: one constant term, integrals in closed form
+
+
+def _saddles(classes: Floats, first: Floats, second: Floats, e: Floats, n: int) -> Floats:
+    """Return a line s for each pair, a column: about the saddle point where others have the class of most variance."""
+    g = first - e * second
+    mean = g.sum(axis=1)
+    variances = (g * g) @ np.where(classes > 0.0, 1.0 / classes, 0.0).T - mean[:, None] ** 2
+    worst = variances.argmax(axis=1)
+    variance, masses = variances.max(axis=1), classes[worst]
+    w = np.where(masses > 0.0, g / masses, 0.0)
+    found = ((np.sqrt(mean**2 + 8.0 * variance / (n - 1)) - mean) / (2.0 * variance))[:, None]
+    moments = np.stack([(masses * np.exp(x * found * w)).sum(axis=1) for x in _OF_SADDLE])
+    heights = (n - 1) * np.log(moments) - 2.0 * np.log(_OF_SADDLE)[:, None]
+    return np.asarray(found * _OF_SADDLE[np.nan_to_num(heights, nan=inf).argmin(axis=0)][:, None])
+
+
+def _rough(classes: Floats, first: Floats, second: Floats, e: Floats, s: Floats, n: int, log_unit: float) -> Floats:
+    """Return rough bounds on the divergences of some pairs with the lines ``s`` of their own; nan for none."""
+    w, (gain, least_gain), reach = _values(classes, first, second, e, np.ones_like(s))
+    doubt, tilt, N = 16.0 * UNIT * reach, 4.0 * s * reach, n - 1
+    error = _error(classes, tilt)
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.einsum("xy,pxy->px", classes, values))
+
+    def powers_of(moments: Floats) -> Floats:
+        return N * logarithms_above(moments * (1.0 + error))
+
+    plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
+    tilted = exponentials(s[:, :, None] * w)
+    moments, grown = mean(tilted), mean(plus * tilted)
+    # the part of few positive messages, with tilts 2s and s, is a share of the unit: that is what p_lo is for
+    few = powers_of(mean(np.minimum(tilted, 1.0 / tilted))).max(axis=1, keepdims=True)
+    beyond = logarithms_above(grown.max(axis=1, keepdims=True))
+    p_lo = (log(_OF_FEW) + log_unit - beyond - few) / (2.0 * s)
+    valid = (p_lo > 0.0) & (2.0 * s * p_lo <= _LARGEST_EXPONENT) & (tilt <= LARGEST) & (error <= _BLURRED)
+
+    centred = w - (mean(tilted * w) / moments)[:, :, None]
+    tilted /= moments[:, :, None]
+    shift, square = mean(tilted * centred), mean(tilted * centred * centred)
+    valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
+    near_by = np.abs(centred) <= _ROUGHLY_NEAR * np.sqrt(N * square)[:, :, None]
+    _, variance, convex = _bend(np.where(near_by, tilted, 0.0), centred, mean, square)
+    last = np.where(variance > 0.0, np.sqrt(_FALLEN * convex), 0.0)
+    powers = powers_of(moments)
+    sigma = _SMOOTHED_ROUGHLY / np.take_along_axis(last, powers.argmax(axis=1)[:, None], axis=1)
+    smoothing = sigma * s
+    x, against = s[:, :, None] * plus, mean(minus * tilted)
+    smoothed = smoothing**2 * gain * against
+    shifted, bent = (grown * (1.0 + error) - least_gain * (1.0 - error)) * against, 0.5 * mean(plus * x * (1.0 + x))
+    sizes = np.stack([gain * grown / moments + shifted + smoothed, bent * against + smoothed])
+    found = (
+        _OF_FEW
+        + _term(powers, sizes, _normal_integrals(N * variance, last, s, sigma), smoothing, N, log_unit) / p_lo**2
+    )
+    return np.asarray(np.where(valid, found, np.nan).max(axis=1)) * _SLACK
+
+
+def _normal_integrals(bend: Floats, last: Floats, s: Floats, sigma: Floats) -> tuple[Floats, Floats]:
+    """Return bounds on integrals as ``_integrals`` does, where |M|^N is at most e^(-bend u^2/2) up to ``last``."""
+    bend = (1.0 - _FALLEN) * bend + sigma**2
+    z, whole = s * np.sqrt(0.5 * bend), np.sqrt(2.0 * pi / bend)
+    tail = 2.0 * exponentials(-np.minimum(0.5 * (sigma * last) ** 2, LARGEST))
+    rest = exp(-_DEPTH)
+    own = 2.0 * sqrt(pi) / s / (z + np.sqrt(z * z + 4.0 / pi)) + np.minimum(tail / last, pi / s) + rest * pi / s
+    wide = whole * np.minimum(1.0 / (s * s * bend), 1.0) + rest * sqrt(2.0 * pi) / sigma
+    return own, (wide + tail * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * last))) / s**2
