@@ -248,7 +248,7 @@ class Training(HasCurve, Exported):
         return f"{times}{self.text}"
 
 
-def _renyi(rounds: Composition, orders: Sequence[object], gap: float | None) -> RenyiCurve:
+def _renyi(rounds: Composition, orders: Sequence[object], gap: Real | None) -> RenyiCurve:
     """Return the divergences of normal noise by their moments, of other rounds by the pairs of the accounting."""
     allocations = [found for found, _ in rounds.rounds if isinstance(found, Allocation)]
     if not all(_has_moments(found) for found, _ in rounds.rounds):
