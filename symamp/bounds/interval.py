@@ -128,7 +128,7 @@ class NoiseInterval(PairBoundDefaults):
 
     @cached_property
     def _others(self) -> Others:
-        return []
+        return Others(are_compared=False)
 
     def ends(self, cut: Cut) -> _Ends:
         """Return the bound of the pair of the ends over all data sets, of what the cut leaves."""

@@ -42,6 +42,10 @@ _OF_ENVELOPE = 0.5
 """The largest gap of an envelope: with a larger one kernels say hardly anything, and lattices have no certificates."""
 
 
+_FEW_LAWS = 16
+"""The envelope of more laws, which is made of balls one by one, takes longer than parameters of another pair."""
+
+
 def is_rough(settings: Settings) -> bool:
     """Return whether parameters of another pair are good enough."""
     return settings.gap >= ROUGH.gap
@@ -111,9 +115,9 @@ class PairGroupBound(AllDataSetsPairBound):
         return EnvelopePairBound(self.triples, mixed=self.mixed)
 
     @property
-    def looser_proxy(self) -> PairBound:
-        """What is evaluated sooner: the triple above the pairs of the group, or the envelope."""
-        return self.above or self.envelope
+    def looser_proxy(self) -> PairBound | None:
+        """What is evaluated sooner: the triple above the pairs of the group, or the envelope of few laws."""
+        return self.above or (self.envelope if len(self.triples) <= _FEW_LAWS else None)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
@@ -229,7 +233,7 @@ class _MaxOverGroups(MaxOverPairs):
 def _bound(subject: Subject) -> MaxOverPairs:
     groups = None if subject.mechanism is None else groups_of(subject.mechanism)
     if groups is not None:
-        others: Others = []
+        others = Others()
         return _MaxOverGroups(MaxOverPairs.of(PairGroupBound.of(group, others) for group in groups).parts)
     subject = listed(subject)
     if is_large_table(subject):

@@ -395,6 +395,7 @@ _OF_OTHERS = 0.5
 _BY_MOMENTS = 0.012
 """Where so much may be given away in the logarithm moments are asked before cells: they take a tenth of the time. It is
 more than the gaps of certificates, which need cells."""
+_SHORT_LEAP, _LONGEST_LEAP = 1.2, 64.0
 _MOST_CELLS = 3_000
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
 
@@ -504,6 +505,7 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
     top, lobe = REACH / line.term.sigma, line.width
     ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
     size, least, last = 0.6 * lobe, 1e-3 * lobe, inf
+    leap = _SHORT_LEAP  # from one cell where the integrand is negligible to the next: longer until one is too long
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
@@ -514,12 +516,13 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
             over = _excess(bound, slacks, negligible)
             if over > 1.0 and size > least:
                 size *= max((_AIM / over) ** 0.25, 0.5)  # a cell's excess grows as the fourth power
+                leap = 0.0
                 continue
             if over == inf:
                 break
             growth = min((_AIM / max(over, 1e-9)) ** 0.25, 1.5)
         else:
-            growth = 4.0 if last > negligible else 64.0
+            growth = leap = min(4.0 * leap, _LONGEST_LEAP) if leap > 0.0 else _SHORT_LEAP
         results, last = (
             [x + y for x, y in zip(results, bound.uppers, strict=True)],
             float(reduce(arb.max, bound.uppers)),

@@ -97,7 +97,7 @@ class FloatClasses:
         np.add.at(masses, (where.reshape(self.values.shape), np.arange(len(self.values))[:, None]), self.masses)
         return values, masses
 
-    @property
+    @cached_property
     def gains(self) -> Floats:
         """G+ = E[z+] of each class."""
         return np.asarray((self.masses * np.maximum(self.values, 0.0)).sum(axis=1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, log, sqrt
+from operator import itemgetter
 
 import numpy as np
 from flint import arb
@@ -33,6 +34,7 @@ from symamp.sums.all_data_sets.laws import has_bound, heights_at, prepared_laws
 # --- The parameters of the bound over all data sets, searched in floats: poor ones give poor bounds, never wrong ones
 
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
+_JUST_BELOW = 1.0 - 1e-9
 _NARROW, _TWO_RATES = 0.97, np.array([0.0, 3.0])
 """Where p_lo is near to P = N G+ and P is large, (1 + 2 e^(-3 (p/P - 1)))/3 bends as (P/p)^2 does: two terms do."""
 _BAD_SHARE, _BAD_SHARE_OF_FEW = 1e-4, 2e-3  # of the bound; the second where few messages are positive
@@ -40,6 +42,8 @@ _MANY_POSITIVE = 1e3
 SHARP, SHARPER = 0.1, 0.02
 """So near to the best constant data set, in the logarithm, parameters are good; nearer than the second no other lines
 are tried."""
+_OF_SMOOTHING = 0.005
+"""What more smoothing costs where few messages are positive, until parameters are known."""
 _HOPELESS = 30.0
 """So far above it, too: other weights do not make up for that, and each takes as long."""
 LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
@@ -148,8 +152,9 @@ class _Columns:
     """Lines of integration with weights of the classes for c: what may become a term.
 
     The lines and c are the best ones for a weighted sum of the classes: first for the one with the largest divergence;
-    where that is not sharp, for all alike, and for the weights with which the least sum is the least maximum. Lines are
-    offered by their main lobes; those that are chosen are asked for all they cost.
+    where that is not sharp, for the weights with which the least sum is the least maximum, and for all alike, which go
+    first where few messages are positive. Lines are offered by their main lobes; those that are chosen are asked for
+    all they cost.
     """
 
     def __init__(
@@ -166,8 +171,15 @@ class _Columns:
         others = OTHERS if g.mixed or self._positive < FEW_POSITIVE else _MORE_OF_OTHERS
         weights = np.where(np.arange(len(log_bads)) == self._near[0][1], 1.0, others)
         best: Found | None = None
+        P, used = max((n - 1) * g.gain, p_lo), list[int]()
+        are_few = self._positive < FEW_POSITIVE
+        enough = SHARPER + _OF_SMOOTHING * are_few
+        rates = _TWO_RATES if p_lo > _NARROW * P and self._positive > _MANY_POSITIVE else _RATES
         for i in range(_ROUNDS):
-            self._offer(p_lo, weights)
+            # Other lines are offered near those that were chosen.
+            chosen = np.array([self._lines[k].lam * P for k in used])
+            near = np.abs(np.searchsorted(rates, chosen * _JUST_BELOW)[:, None] - np.arange(len(rates))) <= 1
+            self._offer(p_lo, rates[near.any(axis=0)] if i else rates, P, weights)
             solved = self._solved(p_lo, log_bads)
             if solved is None:
                 return best
@@ -183,15 +195,14 @@ class _Columns:
             found = _evaluated(g, n, parameters, rows, binding, saddle, self._log_size, self._limits)
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
-            if best is None or not SHARPER <= best.excess <= _HOPELESS or len(log_bads) == 1 or self._limits.is_spent():
+            if best is None or not enough <= best.excess <= _HOPELESS or len(log_bads) == 1 or self._limits.is_spent():
                 break
-            weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), OTHERS)
+            alike, bound = np.ones(len(log_bads)), np.maximum(binding / binding.max(), OTHERS)
+            weights = alike if are_few == (i == 0) else bound
         return best
 
-    def _offer(self, p_lo: float, weights: Floats) -> None:
+    def _offer(self, p_lo: float, rates: Floats, P: float, weights: Floats) -> None:
         g, n = self._g, self._n
-        P = max((n - 1) * g.gain, p_lo)
-        rates = _TWO_RATES if p_lo > _NARROW * P and self._positive > _MANY_POSITIVE else _RATES
         self._limits.charge(LINES.of(len(rates) * g.values.size))
         new = best_lines(g, n, rates / P, [v for *_, v in self._near], weights)
         self._lines += new
@@ -303,23 +314,32 @@ _REACHED_RULED_OUT, _DRIFT_RULED_OUT, _RULED_OUT_BY = 4.0, 0.2, 0.3
 this one is ruled out, however poor they are."""
 _NEAREST = 3
 """So many levels are tried."""
+_BAD_SHARE_OF_OTHERS, _BELOW_LARGEST = 1e-3, 0.01
+"""Up to which share of the bound the bad part of parameters of another pair is kept; and how far below the largest
+bound at a level others are ruled out there."""
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 
 
 def carried(
-    found: Found, g: FloatClasses, n: int, limits: Limits, gain: float | None = None, far: bool = False
+    found: Found,
+    g: FloatClasses,
+    n: int,
+    limits: Limits,
+    gain: float | None = None,
+    far: bool = False,
+    enough: float = -inf,
 ) -> Found | None:
     """Return the parameters of a level near by on lines that suit this one; None where they do not suit it.
 
-    Their distance from the best constant data set may grow by ``_DRIFT``, unless they may come from ``far``; p_lo and
-    the majorant are the same. ``gain`` is E[G_+] of another pair of inputs, if they are of one: then units and the
-    choice of c are those of this pair.
+    Their distance from the best constant data set may grow by ``_DRIFT``, unless they may come from ``far`` or give
+    what is ``enough``; p_lo and the majorant are the same. ``gain`` is E[G_+] of another pair of inputs, if they are of
+    one: then units and the choice of c are those of this pair, and p_lo is smaller if it has to be.
     """
     limits.charge(SADDLES.of(g.values.size))
     with np.errstate(all="ignore"):
         near = saddles(g, n)
-        enough = -inf if gain is None else found.log_value - _RULED_OUT_BY
         if gain is not None:
+            enough = max(enough, found.log_value - _RULED_OUT_BY)
             found = _in_units(found, g.gain / gain)
             weights = np.where(np.arange(len(g.values)) == near[0][1], 1.0, OTHERS)
             found = replace(found, binding=weights, weights=np.tile(weights, (len(found.log_terms), 1)))
@@ -342,9 +362,19 @@ def carried(
             for row, tilt in zip(log_bads_at(g, n, p.p_lo, tilts, b), tilts.tolist(), strict=True)
         ]
         log_bads, tilt_a, tilt_b = min(bads, key=lambda at: float(at[0].max()))
+        if gain is not None and log_bads.max() > (target := log_size + log(_BAD_SHARE_OF_OTHERS)):
+            less, (log_bads, tilt_a, tilt_b) = min(
+                (((float(at[0].max()) - target) / at[1], at) for at in bads), key=itemgetter(0)
+            )
+            share = 1.0 - less / p.p_lo
+            if not share > 0.0:
+                return None
+            log_bads, p = log_bads - less * tilt_a, replace(p, p_lo=share * p.p_lo)
+            terms = tuple(replace(t, a=t.a / share**2, lam=t.lam / share) for t in terms)
         # The share beyond the main lobe changes little, but for laws that return to it again and again.
-        is_alike = is_good and gain is None
-        reach, rests = (LOBE, found.rests) if is_alike else (None, np.zeros_like(found.weights))
+        if gain is not None:
+            found = replace(found, rests=np.tile(found.rests.max(axis=1, keepdims=True), len(g.values)))
+        reach, rests = (LOBE, found.rests) if is_good else (None, np.zeros_like(found.weights))
         integrals = [log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(terms, found.weights, strict=True)]
         by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
         by_class = np.logaddexp.reduce([log_bads, *by_term])
@@ -391,8 +421,30 @@ _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
 
 Prepared = tuple[list[BallGparv], list[arb], float]
-Others = list[tuple[int, float, Found]]
-"""What was searched for many pairs of inputs, the last one last: n, E[G_+] and the parameters."""
+
+
+class Others:
+    """What was found for many pairs of inputs that share it.
+
+    ``searched`` are n, E[G_+] and the parameters, the last one last; ``largest`` the logarithm of the largest bound of
+    a pair at a level and a number of users: pairs that are below it need no better parameters, where only the largest
+    bound counts.
+    """
+
+    def __init__(self, *, are_compared: bool = True) -> None:
+        self._are_compared = are_compared
+        self.searched: list[tuple[int, float, Found]] = []
+        self.largest: dict[tuple[Level, int], float] = {}
+
+    def add(self, n: int, gain: float, found: Found) -> None:
+        """Keep what was searched."""
+        self.searched.append((n, gain, found))
+        del self.searched[:-_MOST_SEARCHED]
+
+    def tell(self, level: Level, n: int, found: Found) -> None:
+        """Keep what a pair has at a level."""
+        if self._are_compared:
+            self.largest[level, n] = max(found.log_value, self.largest.get((level, n), -inf))
 
 
 class Searches:
@@ -431,11 +483,12 @@ class Searches:
 
     def _borrowed_at(self, level: Level, n: int, limits: Limits) -> Found | None:
         """Return the parameters of another pair that suit this one, None without any."""
-        if limits.is_spent():
+        others = self._others
+        if others is None or limits.is_spent() or (level, n) in self._borrowed:
             return self._borrowed.get((level, n))
-        g = self._floats(level, n) if self._others and (level, n) not in self._borrowed else None
-        for users, gain, other in (self._others or [])[: -_MOST_BORROWED - 1 : -1]:
-            found = None if g is None or users != n else carried(other, g, n, limits, gain)
+        g, enough = self._floats(level, n), others.largest.get((level, n), -inf) - _BELOW_LARGEST
+        for users, gain, other in others.searched[: -_MOST_BORROWED - 1 : -1]:
+            found = None if g is None or users != n else carried(other, g, n, limits, gain, enough=enough)
             if found is not None:
                 self._borrowed[level, n] = found
                 break
@@ -469,14 +522,15 @@ class Searches:
             if found is None or found.excess > SHARP:  # what is poor may be less so elsewhere
                 found = _least([found, *(carried(x, g, n, limits, far=True) for x in alike)])
             if self._others is not None and found is not None:
-                self._others.append((n, g.gain, found))
-                del self._others[:-_MOST_SEARCHED]
+                self._others.add(n, g.gain, found)
             if found is None and limits.is_spent():  # other questions may ask for it again
                 return None
             self._searched = [*self._searched[-_MOST_SEARCHED:], (n, g.mean, found)]
         if len(self._found) >= _MOST_KEPT:
             self._found.clear()
         self._found[level, n] = found
+        if self._others is not None and found is not None:
+            self._others.tell(level, n, found)
         return found
 
     def _floats(self, level: Level, n: int) -> FloatClasses | None:
