@@ -7,6 +7,7 @@ from math import erfc, isfinite, log, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _STEPS = 200
 """More than halving needs between any two doubles that are met."""
@@ -83,3 +84,14 @@ def log_ndtr(x: float) -> float:
     if x < 0.0:
         return log(0.5 * float(erfcx(-x / sqrt(2.0)))) - 0.5 * x * x
     return log1p(-0.5 * erfc(x / sqrt(2.0)))
+
+
+def log_ndtrs(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the same for an array.
+
+    >>> log_ndtrs(np.array([-40.0, 1.0]))
+    array([-804.6084..., -0.17275...])
+    """
+    with np.errstate(all="ignore"):
+        low = np.log(0.5 * erfcx(np.abs(x) / sqrt(2.0))) - 0.5 * x * x
+        return np.asarray(np.where(x < 0.0, low, np.log1p(-np.exp(low))))

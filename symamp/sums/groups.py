@@ -358,9 +358,9 @@ class TiltedPoissonBalls(TiltedBalls):
         """E[e^(theta S)]."""
         return (self.n * (self.m - 1)).exp()
 
-    def power(self, u: arb) -> acb:
-        """Return the characteristic function of S, less ``null_n``."""
-        return (self.n * self.m * (self.phi(u) - 1)).exp() - self.null_n
+    def power(self, phi: acb) -> acb:
+        """Return the characteristic function of S, less ``null_n``, from that of G."""
+        return (self.n * self.m * (phi - 1)).exp() - self.null_n
 
     def growth(self, tilt: arb) -> arb:
         """Return E[e^(tilt S)]/E[e^(theta S)]."""

@@ -50,7 +50,7 @@ def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float
     for j in range(1, last + 1):
         u = step * j
         s = acb(theta, u)
-        term = (s * s * tau2 / 2).exp() * tilted.power(u)
+        term = (s * s * tau2 / 2).exp() * tilted.power(tilted.phi(u))
         inverse = 1 / (s * s)
         above += (inverse * term).real
         below += ((inverse - tau2) * term).real

@@ -15,9 +15,9 @@ import numpy as np
 from flint import acb, arb
 
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.kernels.balls import power
+from symamp.sums.kernels.balls import power, powers_of, sums_of_powers
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
-from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Lognormal, powers_of, sums_of_powers
+from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Lognormal
 
 # What is tuned. Every choice gives a bound; these trade time against width.
 _MOST_WORK, _SPARE_BITS, _BITS_OF_BOUNDS = 2e9, 40, 64

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import ceil, sqrt
 from operator import mul
 from typing import Protocol, Self
 
 import numpy as np
-from flint import acb, arb
+from flint import acb, acb_mat, arb
 from numpy.typing import NDArray
 
 from symamp.errors import PrecisionError, Problem
@@ -24,6 +25,9 @@ _FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
 _MANY_TERMS, _SHARE = 100, 0.01
 """From so many frequencies on sums are taken in doubles, if n errors of phi are below this part of the gap."""
+
+_FEW_FREQUENCIES, _LARGEST_MATRIX = 8, 200_000
+"""So few frequencies are taken one by one; and entries of matrices of powers."""
 
 # ------------------------------ phi and the sum over frequencies in doubles, with error radii: enough for few users
 
@@ -229,13 +233,24 @@ class TiltedBalls(Tilted):
             imaginary += p * sine
         return acb(real, imaginary)
 
-    def power(self, u: arb) -> acb:
-        """Return the characteristic function of S less the probability that all draws are null: it counts for none."""
-        return power(self.phi(u), self.n) - self.null_n
+    def power(self, phi: acb) -> acb:
+        """Return, from phi, the characteristic function of S less the chance that all draws are null."""
+        return power(phi, self.n) - self.null_n
 
     def powers(self, step: arb, first: int, last: int) -> list[acb]:
         """Return ``power`` at the frequencies j step, first <= j <= last."""
-        return [self.power(step * j) for j in range(first, last + 1)]
+        return [self.power(phi) for phi in self._phis(step, first, last)]
+
+    def _phis(self, step: arb, first: int, last: int) -> Iterator[acb]:
+        """Yield phi(j step): of many frequencies by products of matrices of powers."""
+        if last - first < _FEW_FREQUENCIES:
+            yield from (self.phi(step * j) for j in range(first, last + 1))
+            return
+        turns = [acb(0, step * v).exp() for v in self.g.values]
+        some = max((_LARGEST_MATRIX // len(turns)) ** 2, _FEW_FREQUENCIES)
+        for start in range(first, last + 1, some):
+            begun = [p * acb(0, step * start * v).exp() for v, p in zip(self.g.values, self.probabilities, strict=True)]
+            yield from (self.null + x for x in sums_of_powers(begun, turns, min(some, last + 1 - start)))
 
     def _moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
         """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
@@ -293,6 +308,24 @@ def power(base: acb, n: int) -> acb:
     """Return base^n in balls."""
     # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
     return (base.log() * n).exp() if base.real > 0 else base**n
+
+
+def powers_of(x: acb, number: int) -> list[acb]:
+    """Return the powers of x from the 0th on, by squaring: boxes turn a few times only."""
+    powers = [acb(1), x]
+    for k in range(2, number):
+        powers.append(powers[k // 2] * powers[k - k // 2])
+    return powers[:number]
+
+
+def sums_of_powers(first: Sequence[acb], ratios: Sequence[acb], number: int) -> list[acb]:
+    """Return the sums of a_i x_i^j for j < number: entries of a product of two matrices of powers."""
+    rows = ceil(sqrt(number))
+    small = [powers_of(x, rows + 1) for x in ratios]
+    large = [powers_of(powers[rows], rows) for powers in small]
+    left = acb_mat([[x * powers[k] for x, powers in zip(first, large, strict=True)] for k in range(rows)])
+    product = left * acb_mat([powers[:rows] for powers in small])
+    return [product[j // rows, j % rows] for j in range(number)]
 
 
 # --------------------------------------------------------- The two-sided sum in balls: no search, every number enclosed

@@ -20,6 +20,7 @@ from symamp.sums.kernels.tilted import (
     Window,
     choose_window,
     gaussian_estimate,
+    lower_tilt,
     normal_spread,
     raised_tilt,
     saddle_tilt,
@@ -83,7 +84,12 @@ def two_sided_sum(
     """
     with np.errstate(all="ignore"):
         saddle = saddle or saddle_tilt(transform, payoff)
-        return _Search(transform.tilted(raised_tilt(transform, saddle, payoff)), payoff, gap, most).found()
+        raised = raised_tilt(transform, saddle, payoff)
+        search, lower = _Search(transform.tilted(raised), payoff, gap, most), lower_tilt(transform, saddle, raised)
+        if lower is not None and lower > payoff.least_tilt:
+            other = _Search(transform.tilted(lower), payoff, gap, most)
+            search = other if other.window.length < search.window.length / 2.0 else search
+        return search.found()
 
 
 def sharp_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> FloatSum | None:

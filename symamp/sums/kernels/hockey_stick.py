@@ -31,10 +31,13 @@ class HockeyStickKernel(TwoSided):
                 -0.5 - middle / 12 + middle**3 / 720 if middle < _SERIES else 1 / middle + 1 / numbers.expm1(-middle)
             )
             self.alpha, self.c = 1 + slope, -self.d * slope * self._bernoulli(middle)
-            return
-        further = lam + self.d
-        self.alpha = 1 - numbers.log(self._bernoulli(lam) / self._bernoulli(further)) / self.d
-        self.c = self._bernoulli(lam) - self._bernoulli(further)
+        else:
+            further = lam + self.d
+            self.alpha = 1 - numbers.log(self._bernoulli(lam) / self._bernoulli(further)) / self.d
+            self.c = self._bernoulli(lam) - self._bernoulli(further)
+        self._fall, self._fall_above = -numbers.expm1(-self.d), numbers.exp(-self.d * self.alpha)
+        self._i_over_top = numbers.complex(0 * theta, 1 / self.top)
+        self._bend = numbers.complex(0 * theta, self.c / (2 * numbers.pi()))
 
     def at_zero(self) -> tuple[Number, Number]:
         """Return B-(0) and B+(0)."""
@@ -43,12 +46,14 @@ class HockeyStickKernel(TwoSided):
 
     def at(self, u: Number) -> tuple[Number, Number]:
         """Return B-(u) and B+(u) for 0 < u < Om."""
-        i = self.numbers.complex(0 * self.theta, self.numbers.rational(1, 1))
         s = self.numbers.complex(self.theta, u)
-        linear, shifted = 1 + i * s / self.top, 1 + i * (s + 1) / self.top
-        above = linear * self._geometric(self.alpha, s) - shifted * self._geometric(self.alpha, s + 1)
-        below = linear * self._geometric(1, s) - shifted * self._geometric(1, s + 1)
-        return self.d * (below - i * (self.c / (2 * self.numbers.pi()))), self.d * above
+        minus_sd, linear = s * -self.d, 1 + s * self._i_over_top
+        q, missing = self.numbers.exp(minus_sd), -self.numbers.expm1(minus_sd)
+        first = linear / missing
+        second = (linear + self._i_over_top) / (missing + q * self._fall)  # the same with s + 1, but for a power
+        above = self.numbers.exp(minus_sd * self.alpha) * (first - self._fall_above * second)
+        below = q * (first - (1 - self._fall) * second)
+        return self.d * (below - self._bend), self.d * above
 
     def modulus(self, u: Number) -> Number:
         """Return |1/(s (s + 1))|, s = theta + iu."""

@@ -84,7 +84,8 @@ def parameters_of_jumps(law: Lognormal, n: int, k: float) -> Parameters | None:
             continue
         excess = ((k - m) * _NEAR - rest) * _SHARES
         log_jump, places = law.rough_tail(k - rest), k - rest - excess
-        tails, above = (np.array([f(x) for x in places]) for f in (law.rough_tail, law.rough_above))
+        above, means = law.rough_beyond(places)  # E(L - x)_+ is the mean beyond x less x times the chance
+        tails = means + np.log1p(-np.exp(np.log(places) + above - means))
         spread = above - np.log(places) + log(max(n * law.variance, 1e-300))
         chances = ((n - 1) * logs - tilts * rest)[:, None] - np.outer(tilts, excess)
         # What the others add beyond a place: the last one, and those before it, one after the other.
@@ -113,12 +114,14 @@ def _bins(law: Lognormal, m: float) -> tuple[tuple[arb, arb, arb, arb], ...]:
 
 @lru_cache(maxsize=256)
 def _log_moments(law: Lognormal, m: float) -> Floats:
-    """Return about log E[e^(tL); L <= m] at all tilts."""
-    ends, masses = [], []
-    for a, b, first, last in _bins(law, m):
-        ends += [float(a), float(b)]
-        masses += [float(x.log().mid()) if x > 0 else -np.inf for x in (first, last)]
-    return np.asarray(np.logaddexp.reduce(np.outer(_TILTS / m, ends) + masses, axis=1))
+    """Return about log E[e^(tL); L <= m] at all tilts, from the same bins in doubles."""
+    edges = m * np.array(_EDGES)
+    p, r = (np.append(1.0, np.exp(x)) for x in law.rough_beyond(edges[1:]))
+    last = (-np.diff(r) + np.diff(p) * edges[:-1]) / np.diff(edges)
+    masses = np.maximum([-np.diff(p) - last, last], 0.0)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.append(*masses))
+    return np.asarray(np.logaddexp.reduce(np.outer(_TILTS / m, np.append(edges[:-1], edges[1:])) + logs, axis=1))
 
 
 def _bracket(law: Lognormal, n: int, k: arb, found: Parameters) -> tuple[arb, arb]:

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import flint
 import numpy as np
-from flint import acb, acb_mat, acb_poly, arb, arb_poly
+from flint import acb, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number
-from symamp.numbers.doubles import log_ndtr
+from symamp.numbers.doubles import log_ndtr, log_ndtrs
 from symamp.numbers.optional import lambertw
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.kernels.balls import power
+from symamp.sums.kernels.balls import power, powers_of, sums_of_powers
 
 # What is tuned. Every line gives a bound; these trade time against width.
 MOST_FREQUENCIES, _MOST_WORK, _BENT, _COUNTS = 50_000, 4e9, 200.0, np.geomspace(1.0, 1e6, 300)
@@ -215,6 +215,12 @@ class Lognormal:
         """Return about log P(L > x), in doubles."""
         s = float(self.sigma())
         return log_ndtr(-s * log(x) - 0.5 / s)
+
+    def rough_beyond(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return about the logarithms of P(L > x) and E[L; L > x] for an array, in doubles."""
+        s = float(self.sigma())
+        z = s * np.log(x) + 0.5 / s
+        return log_ndtrs(-z), log_ndtrs(1.0 / s - z)
 
     def rough_variance(self, x: float) -> float:
         """Return about E[L^2; L <= x] - 1, at least 0, in doubles."""
@@ -520,24 +526,6 @@ def _short(x: float) -> float:
     """Return the number rounded to 24 bits."""
     mantissa, exponent = frexp(x)
     return ldexp(round(ldexp(mantissa, 24)), exponent - 24)
-
-
-def powers_of(x: acb, number: int) -> list[acb]:
-    """Return the powers of x from the 0th on, by squaring: boxes turn a few times only."""
-    powers = [acb(1), x]
-    for k in range(2, number):
-        powers.append(powers[k // 2] * powers[k - k // 2])
-    return powers[:number]
-
-
-def sums_of_powers(first: Sequence[acb], ratios: Sequence[acb], number: int) -> list[acb]:
-    """Return the sums of a_i x_i^j for j < number: entries of a product of two matrices of powers."""
-    rows = ceil(sqrt(number))
-    small = [powers_of(x, rows + 1) for x in ratios]
-    large = [powers_of(powers[rows], rows) for powers in small]
-    left = acb_mat([[x * powers[k] for x, powers in zip(first, large, strict=True)] for k in range(rows)])
-    product = left * acb_mat([powers[:rows] for powers in small])
-    return [product[j // rows, j % rows] for j in range(number)]
 
 
 def _from_zero_to(bound: arb) -> arb:

@@ -250,6 +250,9 @@ _STEPS, _LARGEST_STEP, _ACCURACY = 60, 3.0, 1e-3
 """Newton's steps for a saddle point, how far one may go in the logarithm, and how near is enough."""
 _LARGEST_PLAN, _LEAST_TILT, _LARGEST_TILT = 1e100, 1e-150, 1e150
 """Tilts beyond which doubles overflow."""
+_SPREAD, _SPREAD_USUAL, _PARTS_OF_TILT = 2.0, 1.25, (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
+"""By how much the variance grows from the saddle point to the raised tilt where rare large values prevail, and up to
+how much it is as usual at one of these parts of the latter."""
 _ABOVE, _BELOW = np.geomspace(0.1, 10.0, 33), np.linspace(0.02, 0.98, 33)
 """Further tilts that are tried for the window: in units of the normal one, and as parts of the tilt."""
 
@@ -327,6 +330,17 @@ def raised_tilt(transform: Transform, theta0: float, payoff: type[TwoSided] = Ke
     theta0 = max(theta0, _LEAST_TILT)
     curvature = transform.n * transform.cumulants(theta0).k2 + payoff.pull(min(theta0, _LARGEST_TILT))[1]
     return theta0 + float(np.sqrt(1.2 / curvature))
+
+
+def lower_tilt(transform: Transform, theta0: float, raised: float) -> float | None:
+    """Return a tilt under which rare large values are rare still; None where they do not prevail at the raised one.
+
+    Where they do a window has to hold several of them.
+    """
+    if not transform.cumulants(raised).k2 > _SPREAD * transform.cumulants(theta0).k2:
+        return None
+    usual = _SPREAD_USUAL * transform.cumulants(_PARTS_OF_TILT[-1] * raised).k2
+    return next(x for x in (part * raised for part in _PARTS_OF_TILT) if transform.cumulants(x).k2 <= usual)
 
 
 def gaussian_estimate(tilted: TiltedFloats, payoff: type[TwoSided] = Kernel) -> float:
