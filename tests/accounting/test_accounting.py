@@ -70,6 +70,7 @@ def test_renyi_adds_up_and_grows_with_the_order():
     assert one.lower[0] < one.upper[0] < one.lower[1]
 
 
+@pytest.mark.slow
 def test_the_detour_by_renyi_costs():
     rounds = sa.profile(KRR, n=10**6).rounds(100)
     direct = rounds.epsilon("1e-8", gap=1e-3).upper
@@ -122,6 +123,7 @@ def test_trade_off_of_rounds_that_hide_nothing_is_cut_where_doubles_end():
     assert len(given.above) < 50
 
 
+@pytest.mark.slow
 def test_trade_off_of_many_rounds_is_nearly_gaussian():
     rounds = sa.profile(KRR, n=10**6).rounds(100)
     f, normal = rounds.tradeoff(), NormalDist()
@@ -296,6 +298,7 @@ def test_sums_that_overflow_leave_the_value_open():
     assert all(0.0 <= low <= high <= 1.0 for low, high in map(found.at, ("1/10", 0, 1, "1/2")))
 
 
+@pytest.mark.slow
 def test_every_round_has_curves_and_documents():
     krr = sa.RandomizedResponse(k=2, eps0=1)
     drawn = sa.profile(krr, n=100).sampled(n=100, of=1000)

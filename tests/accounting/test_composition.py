@@ -522,6 +522,7 @@ def test_eps_of_many_hundreds(eps0, rounds, delta):
     assert 300 < answer.lower < answer.upper < answer.lower * (1 + 1e-5)
 
 
+@pytest.mark.slow
 def test_where_windows_of_many_hundreds_overflow():
     """With few terms the sums are undefined there, and no estimate may rest on them."""
     found = krr(3, 8, 4).rounds(100).epsilon("1e-6")
@@ -561,6 +562,7 @@ def test_a_wide_bracket_says_so():
     assert "WIDE" not in str(narrow)
 
 
+@pytest.mark.slow
 def test_a_wide_bracket_of_one_round_says_so():
     """Not that of a method that was asked for, and not twofold delta, which is little of eps."""
     noise = sa.Gaussian(sigma=1)

@@ -254,6 +254,7 @@ def test_three_messages_against_all_data_sets(table, n, E, ratios):
         assert maxima[pair] < upper < 1.1 * ratio * maxima[pair]
 
 
+@pytest.mark.slow
 def test_other_parameters_also_bound_every_data_set():
     """Whatever was searched: poor parameters give poor bounds, never wrong ones."""
     E, n = Fraction(11, 10), 12
@@ -447,6 +448,7 @@ def test_what_cannot_be_bounded_is_bounded_by_one_user():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", some(["log(7/5)", "log(4/3)"], 1))
 def test_a_message_that_tells_nothing_at_a_level(eps):
     """At these levels a message of one pair has the value 0; next to them it has not."""

@@ -30,6 +30,7 @@ from symamp.verifier import verify
 from symamp.verifier.evidence.value_counts import _are_comonotone
 from tests.oracle import few_messages as oracle
 from tests.oracle.envelope import ONE, Law, divergence_of_signed, labels_bound, own_law
+from tests.sampled import some
 
 F = Fraction
 
@@ -272,6 +273,7 @@ def test_certificates_say_the_same_and_what_is_changed_in_them_is_refused():
     assert verify(json.dumps(document)).status == "valid"
 
 
+@pytest.mark.slow
 def test_certificates_of_groups_of_pairs_check_that_their_laws_are_ordered():
     answer = sa.epsilon(sa.Harmony(d=2, eps0=4), n=1000, delta="1e-8")
     document = answer.certificate()
@@ -323,7 +325,7 @@ def test_with_many_positive_messages_the_bound_over_all_data_sets_stands_in():
     assert found == pytest.approx(other, rel=1e-2)
 
 
-@pytest.mark.parametrize("mechanism", [sa.Harmony(d=4, eps0=4), sa.DuchiVector(m=2, eps0=4)])
+@pytest.mark.parametrize("mechanism", some([sa.Harmony(d=4, eps0=4), sa.DuchiVector(m=2, eps0=4)], 1))
 def test_pairs_of_each_share_are_bounded_by_it(mechanism):
     # The truth of binary response is 2.61797; a composition more costs 0.34 %, boxes the rest.
     bracket = sa.epsilon(mechanism, n=1000, delta="1e-8")
@@ -339,6 +341,7 @@ def test_pairs_in_a_cell_of_shares_have_segments_of_mixtures():
     assert 2.61797 <= bracket.upper <= 2.68
 
 
+@pytest.mark.slow
 def test_curves_of_many_levels_leave_out_what_takes_seconds_at_one():
     # With searches at few levels in place of quick bounds at many the upper end was 2.4155.
     bracket = sa.profile(sa.Harmony(d=2, eps0=4), n=1000).rounds(2).epsilon("1e-6")

@@ -51,9 +51,8 @@ def test_answers_have_certificates(sigma, steps, delta):
     )
 
 
-@pytest.mark.parametrize(
-    ("sigma", "steps", "delta"), [("3/10", 10, "1e-3"), pytest.param("5", 10, "1e-30", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("sigma", "steps", "delta"), [("3/10", 10, "1e-3"), ("5", 10, "1e-30")])
 def test_few_replaced_steps_have_certificates(sigma, steps, delta):
     data = training(sigma, steps, neighbours="replace").epsilon(delta).certificate()
     plan = data["above"]["replace"]
@@ -407,7 +406,8 @@ def test_epochs_of_shuffled_batches_have_certificates():
     assert "several data sets" in verdict.reason
 
 
-@pytest.mark.parametrize("sigma", ["3/10", pytest.param("1/2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("sigma", ["3/10", "1/2"])
 def test_closed_forms_of_replaced_examples_have_certificates(sigma):
     data = training(sigma, 10, neighbours="replace").epsilon("1e-300").certificate()
     assert judged(data) == "valid"

@@ -194,13 +194,13 @@ def test_fuzz_any_text(text):
     _parse_or_refuse(text)
 
 
-@settings(fuzz, max_examples=2000)
+@settings(fuzz, max_examples=1000)
 @given(tokens.map("".join))
 def test_fuzz_tokens(text):
     _parse_or_refuse(text)
 
 
-@settings(fuzz, max_examples=800)
+@settings(fuzz, max_examples=400)
 @given(well_formed)
 def test_fuzz_well_formed(text):
     """What is accepted has the value that ball arithmetic finds from the text alone."""

@@ -327,7 +327,7 @@ def at(expr, point):
         return flint.arb(compile_expression(expr, [x.symbol for x in ALL])(FLINT, values))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(EXPRESSIONS, EXPRESSIONS)
 def test_proved_signs_hold_at_sample_points(a, b):
     expr = a - b

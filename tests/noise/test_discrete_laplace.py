@@ -15,6 +15,7 @@ from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings
 from tests.noise.test_interval import divergence_of
+from tests.sampled import some
 
 # --------------------------------------- From the definition, in fractions or doubles: P(Z = z) ~ a^|z|, clipped
 
@@ -85,7 +86,7 @@ def test_noise_is_made_of_the_messages_of_a_coarse_table(B, nodes):
 BOXES = (6, (0, 2), (4, 6)), (6, (0, 3), (3, 6)), (5, (0, 4), (4, 5)), (7, (0, 4), (2, 7))
 
 
-@pytest.mark.parametrize(("B", "first", "second"), BOXES)
+@pytest.mark.parametrize(("B", "first", "second"), some(BOXES, 2))
 @pytest.mark.parametrize("nodes", ["coarse", "all"])
 def test_boxes_bound_every_pair_exactly(B, first, second, nodes):
     """All data sets of two and three users, all pairs of a box, in fractions; what is left by the bound of a table."""
@@ -123,7 +124,7 @@ def test_boxes_bound_every_pair_exactly(B, first, second, nodes):
             assert divergence_of(combined((1 - low, Q), (-1, rows[y])), held) * slack <= rest[1]
 
 
-@pytest.mark.parametrize(("B", "eps0"), [(34, 1), (57, 4), (100, 2), (1000, 6)])
+@pytest.mark.parametrize(("B", "eps0"), some([(34, 1), (57, 4), (100, 2), (1000, 6)], 2))
 def test_what_cells_leave_is_bounded(B, eps0):
     """Sums over all messages, at random inputs of random cells of either side."""
     noise, draws, a = sa.DiscreteLaplace(B=B, eps0=eps0), np.random.default_rng(B), exp(-eps0 / B)
@@ -162,7 +163,7 @@ def test_what_cells_leave_is_bounded(B, eps0):
                 assert end > start + 1 or left.whole <= 1e-9
 
 
-@pytest.mark.parametrize("B", [3, 40, 57])
+@pytest.mark.parametrize("B", some([3, 40, 57], 1))
 @pytest.mark.parametrize("eps0", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_it_is_near_to_the_bound_of_the_table(B, eps0):
     asked = {"n": 10**4, "delta": 1e-8}
@@ -189,6 +190,7 @@ def test_ends_are_near_to_each_other_for_many_inputs(B, eps0, n, ratio):
     assert 1.0 < answer.upper / answer.lower < ratio
 
 
+@pytest.mark.slow
 def test_divergences_of_data_sets_are_below():
     """Others at inputs inside, and compared inputs inside: 60 inputs, convolved on a fine lattice of values."""
     B, eps0, n, eps = 60, 1.0, 1000, 0.12

@@ -92,6 +92,7 @@ def test_a_density_whose_tail_is_cut():
     assert one.bound.upper / one.bound.lower < 1 + 8e-4
 
 
+@pytest.mark.slow
 def test_noise_whose_tail_is_an_arctangent():
     """The hyperbolic secant; delta from Gauss-Legendre sums and the inversion integral in doubles."""
     given = sa.DensityMechanism(1 / (sp.pi * sp.cosh(Y - X)), X, Y)
@@ -147,6 +148,7 @@ def test_a_level_beyond_doubles_has_the_cut_of_a_lower_one():
         sa.epsilon(sa.Gaussian(sigma=2), n=13, delta="1e-250")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sigma", "eps"), some([(2, "1/2"), (1, 4)], 1))
 def test_small_divergences_of_gaussian_noise_are_told_from_both_sides(sigma, eps):
     """Of some 1e-26 and 1e-38: what is cut off must be small beside the divergence, not beside 1."""

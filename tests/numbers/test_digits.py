@@ -41,7 +41,7 @@ KINDS = {
     "no guarantee": (BINARY, {"n": 100, "method": "variation_ratio_2023"}),
 }
 SLOW = {"noise, some users", "merged", "density on a list", "method", "noise, few users", "generic", "discrete noise"}
-SLOW |= {"data shuffled", "parallel"}
+SLOW |= {"data shuffled", "parallel", "table"}
 QUESTIONS = ((sa.delta, {"eps": "1/4"}), (sa.epsilon, {"delta": "1e-3"}))
 
 

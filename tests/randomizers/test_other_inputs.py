@@ -324,7 +324,11 @@ def test_divergences_of_patterns(c):
         assert float(found.upper) == pytest.approx(expected, rel=2e-10)
 
 
-@pytest.mark.parametrize(("slug", "sizes", "eps", "values"), VALUES["laws"], ids=lambda x: str(x)[:24])
+@pytest.mark.parametrize(
+    ("slug", "sizes", "eps", "values"),
+    some(map(tuple, VALUES["laws"]), lambda x: x[1].get("d", 0) <= 16 and x[0] != "sampling-rappor"),
+    ids=lambda x: str(x)[:24],
+)
 def test_divergences_of_what_families_declare(slug, sizes, eps, values):
     groups = groups_of(catalogue()[slug](**sizes, eps0=1))[: 2 if slug == "sampling-rappor" else 1]
     laws, level = [law_of(law, complete=True) for group in groups for law in group.laws], Level.of_float(eps)

@@ -155,6 +155,7 @@ def test_two_collections_from_below(size, p, q):
     assert 0.98 * truth <= low <= truth <= high
 
 
+@pytest.mark.slow
 def test_many_collections_are_enclosed():
     rounds = sa.profile(sa.UnaryEncoding.oue(D=16, eps0=2), n=10**4, view="coordinates").rounds(10)
     found = rounds.epsilon("1e-8")
@@ -316,6 +317,7 @@ def test_words_of_other_kinds_are_refused(odd):
         sa.profile(oue, n=3, view="coordinates").rounds(odd)
 
 
+@pytest.mark.slow
 def test_bits_that_hardly_differ():
     """Where divergences are tiny, boxes are not made as small as they could be."""
     found = sa.delta(sa.UnaryEncoding(p="500001/1000000", q="1/2", D=5), n=20, eps="1e-9", view="coordinates", gap=0.1)

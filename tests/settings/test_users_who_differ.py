@@ -26,6 +26,7 @@ from symamp.sums.step_sums import Steps, StepSum
 from symamp.verifier import verify
 from tests.oracle import users_who_differ as oracle
 from tests.oracle import world
+from tests.sampled import some
 
 F = Fraction
 LEVELS = [F(1), F(5, 4), F(3, 2), F(2), F(7, 2), F(6)]
@@ -489,7 +490,7 @@ def test_rounds_far_out(n, shuffled):
     assert sa.profile(crowd).rounds(10).delta(0, gap=0.1).lower > 0
 
 
-@pytest.mark.parametrize(("shuffled", "users", "fewer"), [("data", (50, 40), 30), ("messages", (20, 16), 12)])
+@pytest.mark.parametrize(("shuffled", "users", "fewer"), some([("data", (50, 40), 30), ("messages", (20, 16), 12)], 1))
 def test_certificates_of_rounds_prove_the_upper_end_for_all_groups(shuffled, users, fewer):
     crowd = sa.heterogeneous(
         [(n, sa.RandomizedResponse(k=3, eps0=x)) for n, x in zip(users, (1, 2), strict=True)], shuffled=shuffled
@@ -515,6 +516,7 @@ def test_certificates_of_rounds_prove_the_upper_end_for_all_groups(shuffled, use
     assert [g["victim"] for g in told] == ([True, True] if shuffled == "data" else [True, False])
 
 
+@pytest.mark.slow
 def test_a_certificate_at_eps_0_where_a_message_tells_nothing():
     crowd = sa.heterogeneous([(500, sa.RandomizedResponse(k=3, eps0=x)) for x in (1, 2)], shuffled="messages")
     data = sa.delta(crowd, eps=0).certificate()

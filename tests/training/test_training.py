@@ -89,7 +89,7 @@ def test_the_larger_direction_may_be_either():
     assert names == {"remove", "add"}
 
 
-@pytest.mark.parametrize("steps", [2, 3])
+@pytest.mark.parametrize("steps", some([2, 3], 1))
 def test_two_epochs_are_composed_in_each_direction_by_itself(steps):
     p, q = oracle.allocation(steps, 1, EXAMPLE, WITHOUT), oracle.allocation(steps, 0, EXAMPLE, WITHOUT)
     found = allocation(noise=STEP, steps=steps, epochs=2).delta(EPS)
@@ -272,7 +272,7 @@ def test_two_steps_against_a_quadrature_of_the_second_message():
     assert high.above - low.below < 1e-12
 
 
-@pytest.mark.parametrize(("sigma", "steps"), [("1", 2), ("7/10", 20), ("3", 5)])
+@pytest.mark.parametrize(("sigma", "steps"), some([("1", 2), ("7/10", 20), ("3", 5)], 1))
 def test_how_close_a_small_sum_is_does_not_depend_on_a_large_one_asked_before(sigma, steps):
     epoch = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, 0, 0), "remove")
     alone, after = [], []
@@ -351,7 +351,7 @@ SLOW_CASES = (("2", "1e-6"), ("1", "1e-6"), ("3/10", "1e-3"))
 @pytest.mark.parametrize(
     ("sigma", "delta", "gap"),
     [
-        ("1", "1e-300", 1e-8),
+        pytest.param("1", "1e-300", 1e-8, marks=pytest.mark.slow),
         pytest.param("5", "1e-300", 1e-5, marks=pytest.mark.slow),
         *(
             pytest.param(*case, 1e-8, marks=pytest.mark.slow)
@@ -418,6 +418,7 @@ def test_both_directions_are_sharp_at_the_extremes(sigma, steps, delta):
     assert found.directions["add"][1] <= found.directions["remove"][0] or steps == 1
 
 
+@pytest.mark.slow
 def test_small_sums_of_a_million_steps_are_what_a_saddle_point_says():
     """The first term of the expansion at the saddle point is off by about 1/t, relatively."""
     t, delta, s = 10**6, "1e-300", mp.mpf("0.5")
@@ -461,7 +462,7 @@ def _complex(w):
     return acb(w.real, w.imag)
 
 
-@pytest.mark.parametrize("eps0", [3, 4, 6])
+@pytest.mark.parametrize("eps0", some([3, 4, 6], 1))
 def test_laplace_noise_near_its_budget(eps0):
     """If all messages have the least ratio, which has a chance of 2^-10 without the example, the loss is the budget."""
     noise = sa.training.NoiseStep(sa.Laplace(eps0=eps0))
@@ -572,8 +573,8 @@ def replaced_by_quadrature(s, eps, steps):
         ("1", "3", 2),
         ("20", "1/10", 2),
         ("20", "1", 2),  # about 1e-60: what is left out is bounded relatively to what moving a path enlarges
-        ("0.3", "14", 3),
-        ("0.3", "40", 3),
+        pytest.param("0.3", "14", 3, marks=pytest.mark.slow),
+        pytest.param("0.3", "40", 3, marks=pytest.mark.slow),
         ("5", "2", 3),
         pytest.param("1", "46", 2, marks=pytest.mark.slow),  # about 1e-228
         pytest.param("0.6", "2", 2, marks=pytest.mark.slow),
@@ -615,6 +616,7 @@ def test_every_progression_encloses(changes):
         assert worse[0].lower() <= low.lower() <= high.upper() <= worse[1].upper()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("delta", "value"),
     [
@@ -998,6 +1000,7 @@ def test_steps_that_are_kept_are_one_epoch_of_both_messages_together():
 # ------------------------------------------------------------------------------------- Backwards, exports, command line
 
 
+@pytest.mark.slow
 def test_sigma_and_epochs_are_bracketed():
     def make(sigma):
         return allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=1000)
@@ -1035,7 +1038,7 @@ def test_trade_off_functions_are_those_of_the_direction(selected):
         assert low <= best <= high < best + Fraction(selected, 10)
 
 
-@pytest.mark.parametrize("selected", [1, 2])
+@pytest.mark.parametrize("selected", some([1, 2], 1))
 def test_risk_is_that_of_the_worse_direction(selected):
     p, q = oracle.allocation(3, selected, *SKEWED), oracle.allocation(3, 0, *SKEWED)
     training = allocation(noise=table(*SKEWED), steps=3, selected=selected)
