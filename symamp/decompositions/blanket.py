@@ -99,9 +99,6 @@ def _at_least_one(number: sp.Expr, parameters: Sequence[Parameter]) -> bool:
 
 # --------- The decomposition of a table of numbers: its law directly from the entries, formulas only when they are read
 
-_MANY_MESSAGES = 64
-"""With more components decompositions are compared by their entries, without making formulas."""
-
 
 class TableDecomposition(Decomposition):
     """The triple of two rows of a table: A2 = m without ``others``, the mixture of other rows with them."""
@@ -149,10 +146,8 @@ class TableDecomposition(Decomposition):
 
     @property
     def fingerprint(self) -> Hashable:
-        """What decompositions share only if they have the same divergences: of many messages the entries by rank."""
+        """What decompositions share only if they have the same divergences: the entries by rank, without formulas."""
         table, (i, j) = self.table, self.rows
-        if len(table.messages) <= _MANY_MESSAGES:
-            return self.signature()
         hidden = [table.ranks[x] for x, _ in self.others] or [table.least]
         columns = np.stack([table.ranks[i], table.ranks[j], *hidden])
         weights = tuple((int(w.p), int(w.q)) for _, w in self.others)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from functools import cached_property
 from math import inf
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import flint
 import numpy as np
@@ -50,7 +50,7 @@ class NumericTable:
         self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
         self._balls: dict[tuple[int, int], arb] = {}
         self._compiled: dict[int, Number] = {}
-        self._kept: dict[tuple[int, Parts], tuple[fmpq, int, int]] = {}
+        self._kept: dict[tuple[tuple[int, int], ...], dict[tuple[int, tuple[int, ...]], tuple[fmpq, int, int]]] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
         self._first: dict[sp.Expr, tuple[int, Parts]] = {}
         self._buckets: dict[tuple[int, int], list[sp.Expr]] = {}
@@ -151,26 +151,41 @@ class NumericTable:
         Components with equal ratios are merged, exactly: all where the table is rational, elsewhere those whose
         entries are the same numbers.
         """
-        return self._law(pair, [((int(r), _ONE),) for r in self.least], complete=False)
+        return self._law(pair, self.least[None], (_ONE,), complete=False)
 
     def dataset_law(self, pair: tuple[int, int], others: Share) -> Law:
         """Return the law of the triple with A2 = sum of w R(x) over the inputs of the other users."""
-        columns = [tuple((int(self.ranks[x, y]), w) for x, w in others) for y in range(len(self.messages))]
-        return self._law(pair, columns, complete=True)
+        return self._law(pair, self.ranks[[x for x, _ in others]], tuple(w for _, w in others), complete=True)
 
-    def _law(self, pair: tuple[int, int], hidden: Sequence[tuple[Any, ...]], *, complete: bool) -> Law:
-        make = self._rational_law if self.is_rational else self._ball_law
+    def _law(
+        self, pair: tuple[int, int], hidden: NDArray[np.int32], weights: tuple[fmpq, ...], *, complete: bool
+    ) -> Law:
         rows = (self.ranks[i].tolist() for i in pair)
-        return make(list(zip(*rows, hidden, strict=True)), complete=complete)
+        columns = list(zip(*rows, zip(*hidden.tolist(), strict=True), strict=True))
+        if self.is_rational:
+            return self._rational_law(columns, weights, complete=complete)
+        return self._ball_law([(i, j, tuple(zip(parts, weights, strict=True))) for i, j, parts in columns], complete)
 
-    def _rational_law(self, columns: Sequence[tuple[int, int, Any]], *, complete: bool) -> Law:
+    def _rational_law(
+        self, columns: Sequence[tuple[int, int, tuple[int, ...]]], weights: tuple[fmpq, ...], *, complete: bool
+    ) -> Law:
         # By numerators and denominators: python-flint hashes a fraction slowly.
         atoms: dict[tuple[int, ...], tuple[fmpq, fmpq, fmpq]] = {}
         singular: dict[tuple[int, int], tuple[fmpq, fmpq]] = {}
+        kept = self._kept.setdefault(tuple((int(w.p), int(w.q)) for w in weights), {})
+
+        def ratio(rank: int, parts: tuple[int, ...], hidden: fmpq) -> tuple[fmpq, int, int]:
+            """Return an entry over what hides it, with numerator and denominator; many pairs of rows share it."""
+            key = rank, parts
+            if key not in kept:
+                exact = self.numbers[rank] / hidden
+                kept[key] = exact, int(exact.p), int(exact.q)
+            return kept[key]
+
         for i, j, parts in columns:
-            a, b, m = self.numbers[i], self.numbers[j], self._mixed(parts)
+            a, b, m = self.numbers[i], self.numbers[j], self._mixed(parts, weights)
             if m != 0:
-                (r0, *first), (r1, *second) = self._exact_ratio(i, parts, m), self._exact_ratio(j, parts, m)
+                (r0, *first), (r1, *second) = ratio(i, parts, m), ratio(j, parts, m)
                 key = (*first, *second)
                 atoms[key] = r0, r1, atoms[key][2] + m if key in atoms else m
             elif a != 0 or b != 0:
@@ -179,21 +194,13 @@ class NumericTable:
                 singular[int(share.p), int(share.q)] = (before[0] + a, before[1] + b)
         return RationalLaw(tuple(atoms.values()), tuple(singular.values())).in_balls(complete)
 
-    def _exact_ratio(self, rank: int, parts: Parts, hidden: fmpq) -> tuple[fmpq, int, int]:
-        """Return an entry over what hides it, with numerator and denominator; many pairs of rows share it."""
-        key = rank, parts
-        if key not in self._kept:
-            exact = self.numbers[rank] / hidden
-            self._kept[key] = exact, int(exact.p), int(exact.q)
-        return self._kept[key]
+    def _mixed(self, ranks: tuple[int, ...], weights: tuple[fmpq, ...]) -> fmpq:
+        if weights == (_ONE,):
+            return self.numbers[ranks[0]]
+        return sum((w * self.numbers[r] for r, w in zip(ranks, weights, strict=True)), fmpq(0))
 
-    def _mixed(self, parts: Parts) -> fmpq:
-        if len(parts) == 1 and parts[0][1] == 1:
-            return self.numbers[parts[0][0]]
-        return sum((w * self.numbers[r] for r, w in parts), fmpq(0))
-
-    def _ball_law(self, columns: Sequence[tuple[int, int, Any]], *, complete: bool) -> Law:
-        counts: dict[tuple[int, int, Any], int] = {}
+    def _ball_law(self, columns: Sequence[tuple[int, int, Parts]], complete: bool) -> Law:
+        counts: dict[tuple[int, int, Parts], int] = {}
         for column in columns:
             counts[column] = counts.get(column, 0) + 1
         merged: dict[tuple[tuple[int, Parts], tuple[int, Parts]], list[Number]] = {}
