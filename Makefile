@@ -9,6 +9,7 @@ DEV := $(VENV)/.dev
 OLDEST := .venv-oldest
 # Each process begins with half of the files, so that what the tests of one file share is computed once.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal -q
+ALL := --nbmake --nbmake-timeout=300 notebooks tests symamp
 
 # What is imported is compiled once, by the process that imports it first: pip would compile ten times as much.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,13 +20,11 @@ demo: $(BASE)
 	$(BIN)/python -m symamp.command_line.demo
 
 test: lint
-	$(PYTEST) --durations=10
-	$(PYTEST) --nbmake --nbmake-timeout=300 notebooks
+	$(PYTEST) --durations=10 $(ALL)
 
 test-all: lint
 	$(PIP) -e ".[dask,export]"
-	$(PYTEST) -m "slow or not slow"
-	$(PYTEST) --nbmake --nbmake-timeout=300 notebooks
+	$(PYTEST) -m "slow or not slow" $(ALL)
 
 test-oldest: $(OLDEST)/.test
 	$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -q

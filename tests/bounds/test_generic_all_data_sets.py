@@ -271,7 +271,7 @@ def test_the_evaluation_is_that_of_the_pairs(eps0, n, eps):
 
 
 @pytest.mark.parametrize(
-    ("eps0", "t", "n", "eps"), [(0.5, exp(0.5), 500, 0.06), ("log(2)", 2.0, 1000, 0.06), (1, e, 500, 0.15)]
+    ("eps0", "t", "n", "eps"), some([(0.5, exp(0.5), 500, 0.06), ("log(2)", 2.0, 1000, 0.06), (1, e, 500, 0.15)], 1)
 )
 def test_binary_response_with_any_inputs_is_below(eps0, t, n, eps):
     truth = binary_maximum(t, exp(eps), n)

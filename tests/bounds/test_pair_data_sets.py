@@ -27,6 +27,7 @@ from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.moments import MOMENTS, _product, bound_of_laws, bounds_by_moments, rough_bounds
 from symamp.sums.all_data_sets.search import Searches, search
 from symamp.sums.divergence import Settings, enclose_divergence
+from tests.sampled import some
 
 
 def table_of(rng, inputs, messages, spread):
@@ -111,7 +112,7 @@ def test_nothing_is_claimed_where_a_message_names_its_sender():
     ).all()
 
 
-@pytest.mark.parametrize("method", [None, "all_data_sets"])
+@pytest.mark.parametrize("method", some([None, "all_data_sets"], 1))
 def test_many_inputs_are_bounded_over_all_data_sets(method):
     """Nearly all pairs are nearly as bad as the worst: their blankets are 27 % above the truth."""
     answer = sa.epsilon(geometric(24, 2), n=10**4, delta="1e-6", method=method)

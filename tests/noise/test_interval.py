@@ -503,7 +503,9 @@ def constant_data_set(below, L, pair, other, n, eps, bins=1200):
         (sa.Logistic, below_logistic, 1, 10**4, 0.0195),
         pytest.param(sa.Logistic, below_logistic, 2, 1000, 0.166, marks=pytest.mark.slow),
         (lambda eps0: sa.Gaussian(sigma=1 / sp.Integer(eps0)), below_normal, 1, 10**6, 0.00524),
-        (lambda eps0: sa.Cauchy(scale=1 / sp.Integer(eps0)), below_cauchy, 1, 1000, 0.0817),
+        pytest.param(
+            lambda eps0: sa.Cauchy(scale=1 / sp.Integer(eps0)), below_cauchy, 1, 1000, 0.0817, marks=pytest.mark.slow
+        ),
         pytest.param(
             lambda eps0: sa.Cauchy(scale=1 / sp.Integer(eps0)), below_cauchy, 2, 10**6, 0.005, marks=pytest.mark.slow
         ),

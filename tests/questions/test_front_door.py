@@ -246,7 +246,7 @@ def assert_sane(answer):
 DELTAS = ("1e-3", "1e-6", "1e-300", "1e-1000")
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 10**2, 10**3, 10**5, 10**8, 10**12, 10**15])
+@pytest.mark.parametrize("n", some([1, 2, 10, 10**2, 10**3, 10**5, 10**8, 10**12, 10**15], 5))
 def test_tiny_deltas_and_all_sizes(n):
     previous = 0.0
     for delta in DELTAS:
@@ -643,7 +643,9 @@ def violation(target, value):
     return None
 
 
-@pytest.mark.parametrize("target", some(TARGETS, lambda target: target not in ("n of delta", "eps0 of PureLDP")))
+@pytest.mark.parametrize(
+    "target", some(TARGETS, lambda target: target not in ("n of delta", "eps0 of PureLDP", "eps of the GPARV"))
+)
 def test_malformed_arguments_are_refused_or_answered_sanely(target):
     found = {}
     for value in ZOO:

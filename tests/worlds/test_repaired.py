@@ -92,7 +92,7 @@ def test_data_shuffled_with_one_attribute():
 
 @pytest.mark.parametrize("neighbours", ["all", "one_attribute"])
 @pytest.mark.parametrize(
-    "method", some([None, "blanket", "generic", "standard_clone", "variation_ratio"], lambda m: m in (None, "generic"))
+    "method", some([None, "blanket", "generic", "standard_clone", "variation_ratio"], lambda m: m is None)
 )
 def test_the_largest_budget_of_two_reports(neighbours, method):
     """eps0 is that of each report: two of them may tell more than eps0 = eps."""
