@@ -416,3 +416,10 @@ def test_arcs_on_a_circle():
     assert len(family.verify(*({"c": c, "eps0": "log(3)"} for c in ("1/4", "1/3", "2/5", "5/12")))) == 4
     assert family.at(c="1/4", eps0=1) != catalogue()["priv-unit"](c="1/4", eps0=1)
     assert repr(family.at(c="1/4", eps0=1)) == "PrivUnit(c=1/4, eps0=1, d=2)"
+
+
+@pytest.mark.slow
+def test_poor_parameters_of_one_pair_are_not_the_last_word_on_another():
+    """Few positive messages: no parameters are good, and those of the worst pair prove nothing of some others."""
+    answer = sa.epsilon(catalogue()["collision-narrow"](s=4, l=6, eps0=8), n=1000, delta=1e-6)
+    assert 2.66 < answer.lower < answer.upper < 2.95

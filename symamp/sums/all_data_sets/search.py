@@ -379,7 +379,9 @@ def carried(
         by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
         by_class = np.logaddexp.reduce([log_bads, *by_term])
         value = float(by_class.max())
-        most = inf if far else found.excess + drift + _DRIFT_POOR * max(found.excess - SHARP, 0.0)
+        poor = max(found.excess - SHARP, 0.0)
+        # Those of another pair that are poor here say nothing of this pair unless they rule it out.
+        most = inf if far else found.excess + drift + (_DRIFT_POOR if gain is None else -1.0) * poor
         if not (value - log_size <= most or value < enough) or not isfinite(value):
             return None
     return replace(
