@@ -250,7 +250,7 @@ class Composition(HasCurve, Accounted):
     True
     """
 
-    _internal_names = "delta_of is_slow known of"
+    _internal_names = "delta_of is_estimated is_slow known log_estimate of"
 
     rounds: tuple[tuple[Round, int], ...]
 
@@ -342,6 +342,21 @@ class Composition(HasCurve, Accounted):
         return Answer(
             self._question, query, least, most, own, limited=limited, gaussian=gaussian, aimed=aimed, proof=proof
         )
+
+    def is_estimated(self, up: bool) -> bool:
+        """Return whether floats tell about an end, the upper one or the lower one, in less time than it takes."""
+        return self.count > 1 and all(found.is_estimated(up) for found, _ in self.rounds)
+
+    def log_estimate(self, query: Query, width: float | None, up: bool) -> float:
+        """Return about the logarithm of an end for delta, in floats. Not a bound."""
+        value = float(sp.N(query.given, 17))
+        log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
+        found = self.known.pairs(up, value, log_delta, width, effort=query.effort, rough=True)
+        if not found.pairs:
+            return 0.0 if up else -inf
+        pairs = found.near(value).pairs if up else found.pairs
+        told = estimate_divergence(FloatProduct.of(pairs), value, query.settings.gap)
+        return told.log_upper if up else told.log_lower
 
     def _beyond_all(self, eps: str) -> Side:
         """Return what proves that nothing is left at an eps that is at least the largest losses of all rounds."""

@@ -76,6 +76,9 @@ class Bit(RoundAbove):
         worst = max(some, key=lambda two: sum(exp(2.0 * x.log_estimate(variation, n, settings)) for x in two))
         return tuple((x, n) for x in worst)
 
+    def is_estimated(self, up: bool) -> bool:
+        return bool(self.size) or super().is_estimated(up)
+
     @property
     def gap(self) -> float:
         return _WIDTH

@@ -113,6 +113,7 @@ class RoundPairs:
         even: bool = False,
         effort: str = "default",
         level: fmpq | None = None,
+        rough: bool = False,
     ) -> Pairs:
         """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
 
@@ -120,7 +121,7 @@ class RoundPairs:
 
         ``even`` ones are for questions that are not known yet. A ``tail`` asks for further points up to the local
         budget, so that no loss is infinite that is finite; it says how small a divergence there matters, as minus its
-        logarithm.
+        logarithm. ``rough`` pairs are of estimates, where rounds have these: they are no bounds.
         """
         widest = max(r.deviation for r, _ in self.rounds)
         ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
@@ -133,6 +134,7 @@ class RoundPairs:
             even,
             checked_effort(effort),
             level if up and self.count == 1 else None,
+            rough,
         )
         if key not in self._made:
             self._made[key] = self._pairs(*key)
@@ -152,6 +154,7 @@ class RoundPairs:
         even: bool,
         effort: str,
         level: fmpq | None,
+        rough: bool,
     ) -> Pairs:
         curves, limits = list[RoundCurve](), Limits.of(effort)
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
@@ -186,7 +189,7 @@ class RoundPairs:
                 continue
             bottom = None if top is None else 1 / top
             if up:
-                near = found.above(levels, limits=limits)
+                near = found.estimated(levels) if rough else found.above(levels, limits=limits)
                 beyond = found.above(tails, far=True, limits=limits)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
@@ -197,7 +200,7 @@ class RoundPairs:
                 continue
             worst = () if top == 1 else found.take_turns(max(centre, s / 2.0))
             for data_set in worst:
-                below = points_of(*data_set, (*levels, *tails), top, bits, limits=limits)
+                below = points_of(*data_set, (*levels, *tails), top, bits, limits=limits, rough=rough)
                 curves.append(RoundCurve(found, count // len(worst), below, bits, data_set))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves), limits.was_met)

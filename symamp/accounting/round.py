@@ -138,6 +138,14 @@ class Round:
         """
         raise NotImplementedError
 
+    def is_estimated(self, up: bool) -> bool:
+        """Return whether floats tell about the points of one side, in less time than these take."""
+        return False
+
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        """Return about the points of ``above``, where they are estimated: no bounds."""
+        raise NotImplementedError
+
     def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
         return None
@@ -232,6 +240,12 @@ class ShuffledRound(Round):
         cheap = descend(levels, lambda e: known.get(e) or point(e, more, far=True), tolerance, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
+    def is_estimated(self, up: bool) -> bool:
+        return not self.is_slow if up else not self.question.victims
+
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        return estimates(self._chosen[-1][1], levels, self.question.n)
+
     def is_cheap(self, level: fmpq) -> bool:
         """Return whether only a fast bound was evaluated at a level."""
         return (level, True) in self._known and (level, False) not in self._known
@@ -316,6 +330,9 @@ class ShuffledRound(Round):
 class RoundAbove(ShuffledRound):
     """A round of which only upper bounds are used: what is asked about reveals less."""
 
+    def is_estimated(self, up: bool) -> bool:
+        return up and super().is_estimated(up)
+
     def below(self, eps: float) -> tuple[Repeated, int] | None:
         return None
 
@@ -358,10 +375,12 @@ def points_of(
     bits: int,
     *,
     limits: Limits,
+    rough: bool = False,
 ) -> CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
-    Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out.
+    Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out. ``rough``
+    points are estimates, not bounds.
     """
     levels, orders = tuple(levels), [found]
     if isinstance(found, StepSums):
@@ -369,7 +388,9 @@ def points_of(
     if not is_symmetric(found):
         orders.append(found.swapped())
     parts = [(order, limits.part(BELOW / len(orders))) for order in orders]
-    right, *left = (_descended(order, levels, n, bits, part) for order, part in parts)
+    right, *left = (
+        estimates(order, levels, n) if rough else _descended(order, levels, n, bits, part) for order, part in parts
+    )
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
@@ -387,6 +408,13 @@ def _tests(found: StepSums, levels: tuple[fmpq, ...], bits: int) -> Iterator[tup
 def evidence_below(found: Repeated, level: Level, n: int) -> Evidence:
     """Return the evaluation of a data set of n users at a level."""
     return Evidence.of(found, level, found.enclose(level, n, _settings(n)))
+
+
+def estimates(part: PairBound, levels: Iterable[fmpq], n: int) -> tuple[CurvePoint, ...]:
+    """Return about the points of a bound, or of data sets, at levels E >= 1, in floats: no bounds."""
+    logs = ((e, part.log_estimate(level_at(e), n, _settings(n).rough)) for e in levels)
+    values = ((e, Dyadic.of_float(exp(min(x, 0.0)))) for e, x in logs)
+    return tuple(CurvePoint.of_ends(e, x, x) for e, x in values)
 
 
 def _settings(n: int) -> Settings:
@@ -528,7 +556,20 @@ class SampledRound(Round):
         ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: it is the rate
         times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
         """
-        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, limits=limits)
+        return self._seen(self.base.above(self._inner(levels), far=far, limits=limits))
+
+    def is_estimated(self, up: bool) -> bool:
+        return self.base.is_estimated(up)
+
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        return self._seen(self.base.estimated(self._inner(levels)))
+
+    def _inner(self, levels: Iterable[fmpq]) -> list[fmpq]:
+        """Return the levels of the unsampled round that tell of levels of this one."""
+        return [1 + (e - 1) / self.rate for e in levels]
+
+    def _seen(self, inner: Iterable[CurvePoint]) -> tuple[CurvePoint, ...]:
+        """Return the points of this round from those of the unsampled one."""
         return tuple(CurvePoint(1 + self.rate * (p.level - 1), fmpq(0), self.rate * p.high) for p in inner)
 
     def below(self, eps: float) -> tuple[Repeated, int] | None:

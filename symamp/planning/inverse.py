@@ -451,7 +451,8 @@ class Fixed:
             goal,
             numbers,
             lambda x, above, _: profile(x, above).answer(goal.at),
-            lambda x: profile(x, True).log_estimate_above(goal.at),
+            lambda above, x: profile(x, above).log_estimate_above(goal.at),
+            (True,),
         )
 
     def whole(self, subject: Any, count: int) -> Composition | CoordinateSums:
@@ -482,14 +483,22 @@ def _of_rounds(
     efforts = list(EFFORTS)
     less = efforts[max(efforts.index(goal.at.effort) - (not is_known), 0)]
 
+    def asked(found: Composition, above: bool, accuracy: float) -> float:
+        least = _WIDEST if above and found.is_slow else min(width * accuracy, _WIDEST)
+        return max(least, *(one.gap if above else one.gap_below for one, _ in found.rounds))
+
     def ask(x: float, above: bool, accuracy: float) -> Answer:
         found = whole(x)
         if isinstance(found, CoordinateSums):
             return found.delta(goal.at.written, gap=_WIDEST, effort=goal.at.effort)
-        least = _WIDEST if above and found.is_slow else min(width * accuracy, _WIDEST)
-        asked = max(least, *(one.gap if above else one.gap_below for one, _ in found.rounds))
         effort = less if above and found.is_slow else goal.at.effort
-        return found.delta_of(replace(goal.at.to_gap(_DELTA_GAP), effort=effort), asked, (above,))
+        query = replace(goal.at.to_gap(_DELTA_GAP), effort=effort)
+        return found.delta_of(query, asked(found, above, accuracy), (above,))
+
+    def estimate(above: bool, x: float) -> float:
+        found = whole(x)
+        assert isinstance(found, Composition)
+        return found.log_estimate(goal.at.to_gap(_DELTA_GAP), asked(found, above, usual), above)
 
     looked_at = list[float]()
 
@@ -506,7 +515,10 @@ def _of_rounds(
     width = _WIDTH * (1.0 if slow else _ACCURACY / usual)
     slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
     apart = max((_APART * min(width * usual, _WIDEST), *(2.0 * _APART * x for x in gaps)))
-    return proofs(goal, replace(begun, slope=slope, accuracy=usual, share=_SHARE, apart=apart), ask)
+    numbers = replace(begun, slope=slope, accuracy=usual, share=_SHARE, apart=apart)
+    sides = (False,) if slow else (False, True)
+    told = [up for up in sides if isinstance(first, Composition) and first.is_estimated(up)]
+    return proofs(goal, numbers, ask, estimate, told)
 
 
 def _users(n: Count | None) -> tuple[tuple[str, str], ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from math import asinh, ceil, exp, expm1, floor, log
 
 from symamp.numbers.reading import Real
@@ -21,8 +22,8 @@ slope of what is constant, and slopes that say nothing."""
 _NEAR, _SAME, _COARSEST = 3.0, 1e-12, 2e-3
 """How far beyond the root a proof may be, in units of the accuracy; places near to an end, relatively, are it; and the
 largest accuracy where the other end is far."""
-_GUESSES, _CLOSE = 8, 0.05
-"""Estimates by which a place to begin is found, and how near it is sought."""
+_GUESSES, _CLOSE, _CLOSER = 8, 0.05, 0.01
+"""Estimates by which a place to begin is found, and how near it is sought by rough ones, and by those of an end."""
 
 
 @dataclass(frozen=True)
@@ -92,38 +93,45 @@ Ask = Callable[[float, bool, float], Answer]
 
 
 def proofs(
-    goal: Goal, numbers: Range, ask: Ask, above: Callable[[float], float] | None = None
+    goal: Goal,
+    numbers: Range,
+    ask: Ask,
+    estimate: Callable[[bool, float], float] = lambda *_: 0.0,
+    estimated: Collection[bool] = (),
 ) -> tuple[Proof | None, Proof | None]:
     """Return what proves that the goal is met, and that it is missed, as near to each other as they are found.
 
-    None where nothing is proved. The lower end is sought first: it is the quicker one, and the other is near. It begins
-    where ``above``, an estimate of the logarithm of the upper end, says that this is the goal.
+    None where nothing is proved. The lower end is sought first: it is the quicker one, and the other is near. A side
+    that is ``estimated`` begins where an estimate of the logarithm of its end says that this is the goal.
     """
-    missed, begin, slope = _nearest(goal, numbers, ask, False, numbers.start, numbers.slope)
-    expected = None
-    if missed is not None and above is not None:
-        expected = -bent(above(begin), goal.target.log_delta)
-        numbers = replace(numbers, apart=max(numbers.accuracy - expected / slope, 0.0))
-    met, *_ = _nearest(goal, numbers, ask, True, begin, slope, expected)
-    return met, missed
+    found, start, slope, other = list[Proof | None](), numbers.start, numbers.slope, None
+    for above in (False, True):
+        apart = numbers.apart if other not in (None, numbers.start) else 0.0
+        if above in estimated and found != [None]:
+            told = guessed(goal, replace(numbers, start=start, slope=slope), partial(estimate, above), _CLOSER)
+            start, slope, apart = told.start, told.slope, numbers.accuracy
+        outward = 1 if above is not numbers.rising else -1
+        begin = numbers.admitted(numbers.place(start) + outward * apart, outward) if apart else start
+        proof, start, slope = _nearest(goal, numbers, ask, above, begin, slope, other)
+        other = start
+        found.append(proof)
+    return found[1], found[0]
 
 
 def _nearest(
-    goal: Goal, numbers: Range, ask: Ask, above: bool, start: float, slope: float, expected: float | None = None
+    goal: Goal, numbers: Range, ask: Ask, above: bool, start: float, slope: float, other: float | None = None
 ) -> tuple[Proof | None, float, float]:
     """Return the nearest proof of one side that is found, and about the root of that end with the slope there.
 
-    ``slope`` is how fast the side gets farther inside outward, from where it is proved on; ``expected`` how far inside
-    the start is, by an estimate.
+    ``slope`` is how fast the side gets farther inside outward, from where it is proved on; ``other`` is where the other
+    side ends, if that is known.
     """
     outward, log_delta = (1 if above is not numbers.rising else -1), goal.target.log_delta
     best: Proof | None = None
     proved = failed = None
     accuracy, is_flat = numbers.accuracy, False
-    begin, step, seen = numbers.place(start), _FIRST_STEP, set[float]()
-    last = None if expected is None else (begin, expected)
-    is_other = above and start != numbers.start
-    x = numbers.admitted(begin + outward * numbers.apart, outward) if is_other else start
+    x, step, seen = start, _FIRST_STEP, set[float]()
+    last: tuple[float, float] | None = None
     for tries in range(_MOST):
         answer, at = ask(x, above, accuracy), numbers.place(x)
         seen.add(x)
@@ -139,8 +147,8 @@ def _nearest(
             found = outward * (inside - last[1]) / (at - last[0]) if last is not None and at != last[0] else slope
             slope, last, is_flat = found if _FLAT < found < _STEEP else slope, (at, inside), abs(found) < _CONSTANT
         root = at - outward * inside / slope
-        if is_other and len(seen) == 1 and is_told:
-            accuracy = max(accuracy, min(numbers.share * abs(root - begin), _COARSEST))
+        if other is not None and len(seen) == 1 and is_told:
+            accuracy = max(accuracy, min(numbers.share * abs(root - numbers.place(other)), _COARSEST))
         if proved == at and is_told and inside <= _NEAR * accuracy * slope:
             break
         aim = root + outward * accuracy if is_told else at + (-outward if proved == at else outward) * step
@@ -165,16 +173,16 @@ def bent(log_value: float, log_delta: float) -> float:
     return log(log_delta / min(max(log_value, _LEAST_LOG_VALUE), _LEAST_HEIGHT * log_delta))
 
 
-def guessed(goal: Goal, numbers: Range, roughly: Callable[[float], float]) -> Range:
+def guessed(goal: Goal, numbers: Range, roughly: Callable[[float], float], close: float = _CLOSE) -> Range:
     """Return the range with a place to begin at, and a slope, where an estimate of log delta is that of the goal."""
     x, sign, last = numbers.start, 1.0 if numbers.rising else -1.0, None
-    slope = sign
+    slope = sign * numbers.slope
     for _ in range(_GUESSES):
         at, value = numbers.place(x), bent(roughly(x), goal.target.log_delta)
         if last is not None and at != last[0]:
             found = (value - last[1]) / (at - last[0])
             slope = found if sign * found > _FLAT else slope
         last, x = (at, value), numbers.admitted(at - value / slope, 1)
-        if abs(value / slope) < _CLOSE:
+        if abs(value / slope) < close:
             break
     return replace(numbers, start=x, slope=abs(slope))
