@@ -38,8 +38,9 @@ from symamp.verifier import verify
 _ALL_DATA_SETS = "all_data_sets"
 _BITS_OF_POINTS, _BITS_OF_RATIOS = MORE_BITS[1], 256
 """How many bits the points of a curve have beyond their evaluations, and those of the largest ratio of a mechanism."""
-SLACK, MORE_SLACK = fmpq(1, 10**9), fmpq(1, 10**6)
-"""By this part of themselves ends are wider in a certificate, for roundings; and where the verifier needs more room."""
+SLACK, MORE_SLACK, _MOST_SLACK = fmpq(1, 10**9), fmpq(1, 10**6), fmpq(1, 10**3)
+"""By this part of themselves ends are wider in a certificate, for roundings; where the verifier needs more room; and
+the lower one where a loss may be infinite: where its chord ends depends on the last bits of the points."""
 
 # ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data
 
@@ -124,9 +125,10 @@ class _Kind:
         curve = self.curves.get(False)
         if curve is None or curve.data_set is None:
             return []
-        found, n = curve.data_set
-        levels = [p.level for p in curve.points.inside() if p.level >= 1]
-        return [[(e, evidence_below(order, level_at(e), n)) for e in levels] for order in (found, found.swapped())]
+        (found, n), inside = curve.data_set, curve.points.inside()
+        right, left = [p.level for p in inside if p.level >= 1], [1 / p.level for p in inside[::-1] if p.level < 1]
+        orders = (found, right), (found.swapped(), left or [fmpq(1)])
+        return [[(e, evidence_below(order, level_at(e), n)) for e in levels] for order, levels in orders]
 
     @cached_property
     def users(self) -> Users | None:
@@ -241,8 +243,9 @@ class RoundsProof:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 
         Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
-        a part in 10^9, for roundings, or in 10^6 where a plan is so fine that it depends on them; a lower end from
-        cells of messages is not claimed. Takes some seconds. A lower end by sums of coordinates is claimed as it is.
+        a part in 10^9, for roundings, or in 10^6 where a plan is so fine that it depends on them, and the lower one by
+        one in 10^3 if a loss may be infinite; a lower end from cells of messages is not claimed. Takes some seconds. A
+        lower end by sums of coordinates is claimed as it is.
 
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
@@ -273,8 +276,8 @@ class RoundsProof:
             data["below"] = {"eps": sums.eps, "precision": sums.precision, "evidence": [sums.evidence]}
         for alone in (False, True):  # points that are checked one by one, too, take twice the time
             data["above"] = _side(kinds, sides[True], up=True, alone=alone)
-            for slack in (SLACK, MORE_SLACK):
-                low = outward(least, up=False) if sums else least.fraction * (1 - slack) if is_listed else fmpq(0)
+            for slack, more in ((SLACK, SLACK), (MORE_SLACK, MORE_SLACK), (MORE_SLACK, _MOST_SLACK)):
+                low = outward(least, up=False) if sums else least.fraction * (1 - more) if is_listed else fmpq(0)
                 data["claim"] = self._claimed(asked, low, most, slack)
                 verdict = verify(json.dumps(data))
                 if verdict.status == "valid":

@@ -194,7 +194,7 @@ def of_setting(taking: Seen, part: PairBound, at: At, found: Evidence, n: int) -
     """Return the order of the data sets of a removal, and the evaluation for each number of users."""
     order = {"order": taking.order} if taking.participation.removal else {}
     if not isinstance(part, OverNumbers):
-        return order | _evaluated(at, found, n)
+        return order | _evaluated(at, found, 0 if taking.participation.is_poisson else n)  # one is not all, if drawn
     if at is LIMIT:
         return order | {"each": [_evaluated(at, found, m) for _, m in taking.participation.numbers(n)]}
     assert at.level is not None

@@ -479,10 +479,11 @@ class OverPoisson(OfTriple, GroupSum):
         return "poisson", self.seen.signature, self.seen.worlds
 
     def sides(self, level: Level, n: int) -> Sides:
-        first, second = (number(1 - p) for p in self.seen.worlds)
+        p, q = self.seen.worlds
+        less, absent = number(q - p), number(1 - q)
 
         def shift() -> arb:
-            return n * (first() - level.exponential() * second())
+            return n * (less() - level.exponential_minus_one() * absent())  # exactly 0 at eps = 0 if p = q
 
         with at_precision(128):
             alone = [] if shift().is_zero() else [Group(1, lambda: constant(shift()))]

@@ -260,3 +260,12 @@ def test_a_plan_that_depends_on_roundings_has_more_room():
     found = sa.profile(table, n=30, participation=who).rounds(3).delta(1, gap=0.05)
     claim = checked(found)["claim"]
     assert found.lower * (1 - 2e-6) < Fraction(claim["lower"]) < found.lower
+
+
+def test_losses_that_may_be_infinite_have_a_certified_lower_end():
+    """The chord after the last points ends where their last bits say, and so does the largest loss."""
+    profile = sa.profile(sa.FiniteMechanism([["0", "1"], ["2/3", "1/3"]]), n=3)
+    for eps in (0, "log(3)", "log(9)"):
+        found = profile.rounds(2).delta(eps)
+        claim = checked(found)["claim"]
+        assert 0.998 * found.lower < Fraction(claim["lower"]) <= Fraction(8, 9) <= Fraction(claim["upper"])

@@ -324,6 +324,16 @@ def test_certificates_of_other_mechanisms(name):
             assert verify(json.dumps(data)).status == "valid"
 
 
+@pytest.mark.parametrize(
+    ("who", "n", "eps"), [(REMOVAL, 1, "log(3/2)"), ({"dropout": "1/3", "victim_drops": True}, 2, 0)]
+)
+def test_certificates_of_few_poisson_users(who, n, eps):
+    """One in the mean is not one for certain; and at eps = 0 a victim who may be missing shifts no sum."""
+    coin = sa.FiniteMechanism([["2/3", "1/3"], ["1/3", "2/3"]])
+    answer = sa.delta(coin, n=n, eps=eps, participation=sa.participation(**POISSON | who))
+    assert verify(json.dumps(answer.certificate())).status == "valid"
+
+
 def _changed(data, **entries):
     other = copy.deepcopy(data)
     other["settings"][0]["participation"] |= entries
