@@ -228,10 +228,10 @@ class RoundPairs:
         return " + ".join(f"{count:,} x ({found.text})" for found, count in self.rounds)
 
 
-def round_count(count: object) -> int:
+def round_count(count: object, name: str = "rounds") -> int:
     """Return how many rounds there are, as an int."""
     if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= int(count) <= LARGEST_ROUNDS:
-        raise ArgumentError("rounds", count, f"an integer from 1 to {LARGEST_ROUNDS}")
+        raise ArgumentError(name, count, f"an integer from 1 to {LARGEST_ROUNDS}")
     return int(count)
 
 

@@ -188,7 +188,7 @@ def from_privacy_profile(points: Iterable[tuple[Real, Real]], *, name: str = "gi
     return GivenProfile(given_round(points_of_profile(points), name))
 
 
-_COMPOSITIONS = "compositions, such as [profile.rounds(10)]"
+_COMPOSITIONS = "compositions, such as [profile.rounds(10)], or of training [training.composition('remove')]"
 
 
 @checked_call

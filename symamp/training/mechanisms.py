@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import inf, log, pi, sqrt
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 import sympy as sp
 from flint import arb, fmpq
 
@@ -16,7 +18,7 @@ from symamp.accounting.curves import CurvePoint, CurvePoints
 from symamp.accounting.losses import WIDEST_SUM, gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, RoundPairs, composition_gap, round_count
 from symamp.accounting.renyi import LARGEST_ORDER, RenyiCurve
-from symamp.accounting.round import Round
+from symamp.accounting.round import USUAL_GAP, Round
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
 from symamp.decompositions.to_law import number
@@ -47,11 +49,18 @@ from symamp.training.steps import OPPOSITE, WITH_WITHOUT, GaussianStep, Step
 ADD_REMOVE, REPLACE = "add_remove", "replace"
 _COVERED = (
     "adaptive queries with fresh randomness: gradients, models and noise added to them may depend on all that was "
-    "published before; not covered: batches that are kept for several epochs, gradients that are not clipped"
+    "published before; not covered: batches that are kept for several epochs, gradients that are not clipped; of "
+    "kept batches ask about one epoch, with sigma divided by the root of the number of epochs"
 )
 _LARGEST_STEPS, _LARGEST_ORDER, _BITS_OF_MOMENTS = 10**9, 512, 128
-_MOST_EPOCHS, _ACCURACY_OF_SIGMA = 10**5, 3e-4
-"""How far questions asked backwards look, and how near sigma is sought, relatively."""
+_MOST_EPOCHS, _ACCURACY_OF_SIGMA, _OF_WIDTH, _FAR = 10**5, 3e-4, 0.1, 20.0
+"""How far questions asked backwards look, and how near sigma is sought, relatively; of many epochs as a part of the
+width of eps; and how far below delta, in the logarithm, an estimate says that one of several bounds does not matter."""
+
+_NODES = np.linspace(-4.0, 4.0, 17)
+_LOG_WEIGHTS, _RARE = -(_NODES**2) / 2.0 - log(2.0 * sqrt(2.0 * pi)), 1.5
+"""Nodes of a standard normal variable, for estimates; and by how much, in the logarithm, a divergence is above that of
+normal losses where it comes from rare ones."""
 
 CountedRounds = tuple[tuple[Round, int], ...]
 """Rounds, each with how often it is run."""
@@ -322,7 +331,7 @@ def random_allocation(
             )
             for name in names
         )
-    return Training(text, parts, round_count(epochs), compared, Sampled(step, t, k))
+    return Training(text, parts, round_count(epochs, "epochs"), compared, Sampled(step, t, k))
 
 
 def _allocated(step: Step, t: int, name: str) -> OneEpoch:
@@ -358,7 +367,7 @@ def shuffled_batches(
     compared = _neighbours(neighbours)
     replaced = ", replaced" * (compared == REPLACE)
     text = f"{t:,} shuffled batches, {noise!r}{replaced}, from above the Gaussian mechanism"
-    count, sampled = round_count(epochs), Sampled(noise, t, shuffled=True)
+    count, sampled = round_count(epochs, "epochs"), Sampled(noise, t, shuffled=True)
     if compared == REPLACE:
         # All others opposite: the batch sums are those of random allocation with half the noise, in either order.
         half = GaussianStep(sigma=sigma / 2)
@@ -388,7 +397,7 @@ def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neigh
     >>> 0.1855 < training.epsilon("1e-6", gap=1e-2).upper < 0.19
     True
     """
-    step, t, count = _step(noise), _count(steps, "steps"), round_count(epochs)
+    step, t, count = _step(noise), _count(steps, "steps"), round_count(epochs, "epochs")
     share = exact_number(rate, "rate")
     if not (share.is_Rational and 0 < share <= 1):
         raise ArgumentError("rate", rate, "a rational number in (0, 1], such as 1/1000")
@@ -478,6 +487,9 @@ def _proofs(
     known, width, eps = cache(made), composition_gap(gap), float(sp.N(goal.at.given, 17))
     query, larger = goal.at.to_gap(WIDEST_SUM), list[str]()
 
+    def matters(epoch: Round) -> bool:
+        return not isinstance(epoch, OneEpoch) or epoch.rough_log(eps) > goal.target.log_delta - _FAR
+
     def ask(x: float, above: bool, _: float) -> Answer:
         training, found = known(x), list[tuple[Answer, str]]()
         for d in sorted(training.parts, key=lambda d: d.name not in larger):
@@ -485,6 +497,7 @@ def _proofs(
                 break
             if above or not larger or d.name in larger:
                 some = (d.above,) if above or d.below is None else d.below
+                some = tuple(r for r in some if training.epochs > 1 or matters(r[0][0])) or some[:1]
                 found += [(_times(rounds, training.epochs).delta_of(query, width, (above,)), d.name) for rounds in some]
         if above:
             return max((answer for answer, _ in found), key=lambda answer: answer.most)
@@ -492,15 +505,30 @@ def _proofs(
         larger[:] = [name]
         return answer
 
-    return proofs(goal, guessed(goal, numbers, lambda x: _rough_log(known(x), eps)), ask)
+    begun = guessed(goal, numbers, lambda x: _rough_log(known(x), eps))
+    if not numbers.rising and _times(known(begun.start).parts[0].above, known(begun.start).epochs).count > 1:
+        begun = replace(begun, accuracy=max(begun.accuracy, _OF_WIDTH * (width or USUAL_GAP)))
+    return proofs(goal, begun, ask)
 
 
 def _rough_log(training: Training, eps: float) -> float:
-    """Return about the logarithm of delta, in doubles: an estimate for one epoch, or that of normal losses."""
+    """Return about the logarithm of delta, in doubles: an estimate for one epoch, or that of normal losses.
+
+    Of many epochs one may have a loss that is large and rare, beside which those of the others are normal.
+    """
     found = _times(training.parts[0].above, training.epochs)
-    epoch = found.rounds[0][0]
-    alone = epoch.rough_log(eps) if found.count == 1 and isinstance(epoch, OneEpoch) else 0.0
-    return alone or gaussian_log_delta(found.mu, eps)
+    epochs = [(epoch, count) for epoch, count in found.rounds if isinstance(epoch, OneEpoch)]
+    if found.count == 1 and epochs:
+        return epochs[0][0].rough_log(eps) or gaussian_log_delta(found.mu, eps)
+    share = sqrt(1.0 - 1.0 / found.count) * found.mu
+    places = [max(eps - share * (z + share / 2.0), 0.0) for z in _NODES]
+
+    def rare(epoch: OneEpoch, x: float) -> float:
+        value = epoch.rough_log(x)
+        return value if value < 0.0 and value > gaussian_log_delta(epoch.deviation, x) + _RARE else -inf
+
+    logs = [log(count) + np.array([rare(epoch, x) for x in places]) + _LOG_WEIGHTS for epoch, count in epochs]
+    return float(np.logaddexp.reduce([gaussian_log_delta(found.mu, eps), *np.ravel(logs)]))
 
 
 # -------------------------------------------------------------------------------------- An event of dp_accounting, read

@@ -15,6 +15,7 @@ import numpy as np
 import sympy as sp
 from flint import acb, arb, fmpq
 
+from symamp.accounting.losses import gaussian_log_delta
 from symamp.accounting.round import DirectedRound, deviation_of
 from symamp.certificates.evidence import evaluated
 from symamp.decompositions.to_law import number
@@ -683,6 +684,10 @@ class NormalRound(OneEpoch):
         with at_precision(64):
             return float(self.shift / number(self.sigma)())
 
+    def rough_log(self, eps: float) -> float:
+        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
+        return gaussian_log_delta(self.deviation, eps) if self.rate == 1 else 0.0
+
     def found(self, level: Level, log_least: float) -> Found:
         """Return the closed form twice: the likelihood ratio rises, and is E at one place.
 
@@ -742,6 +747,16 @@ class PoissonStep(OneEpoch):
         least = sp.S.Zero if ratio is None else 1 / ratio
         return None if rate == 1 and least == 0 else 1 / (1 - rate * (1 - least))
 
+    def rough_log(self, eps: float) -> float:
+        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
+        rate = float(self.rate)
+        if not self.swapped:
+            return log(rate) + self.base.rough_log(log1p(expm1(eps) / rate))
+        missing = -expm1(-eps) / rate
+        if missing >= 1.0:
+            return -inf
+        return eps + log(rate) + log1p(-missing) + self.base.rough_log(-log1p(-missing))
+
     def found(self, level: Level, log_least: float) -> Found:
         """Return the rate times that of the base at 1 + (E - 1)/rate, or the same with the worlds exchanged.
 
@@ -787,10 +802,9 @@ class Statistic(OneEpoch):
         """Return the probabilities in the world with the example, or the first one, and in the other."""
         raise NotImplementedError
 
-    @cached_property
+    @property
     def _masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
-        with at_precision(_STATISTIC_BITS):
-            return self.masses()
+        return _masses_of(self.reversed() if self.swapped else self)
 
     def found(self, level: Level, log_least: float) -> Found:
         """Return balls around the divergence of the two laws of the statistic.
@@ -807,6 +821,13 @@ class Statistic(OneEpoch):
                 if not difference < 0:
                     value += difference.max(arb(0))
         return Found((value, value), lambda: {"kind": "statistic", "precision": _STATISTIC_BITS})
+
+
+@lru_cache(maxsize=16)
+def _masses_of(found: Statistic) -> tuple[Sequence[arb], Sequence[arb]]:
+    """Return the probabilities of a statistic, which both directions share."""
+    with at_precision(_STATISTIC_BITS):
+        return found.masses()
 
 
 @dataclass(frozen=True)

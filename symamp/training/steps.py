@@ -26,6 +26,7 @@ from symamp.numbers.reading import exact_number, listed
 from symamp.public_names import PublicNames
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.distributions import Laplace, Logistic
+from symamp.settings.question import checked_subject
 from symamp.sums.kernels.one_sided import Lognormal
 
 _CELLS, _FEWER_CELLS, _SPARE, _SPARE_OF_TWO = 400, 64, 3.0, 25.0
@@ -189,10 +190,13 @@ def _corners(masses: Row, start: Sequence[arb], end: Sequence[arb], flat: Sequen
     return [(a0, a1, first), (b0, b1, second), (a0, b1, q - first - second)]
 
 
-def _positive(value: object, name: str) -> sp.Expr:
-    found = exact_number(value, name)
+def _deviation_given(value: object) -> sp.Expr:
+    told = "a number > 0: the deviation of the noise over the norm at which each example's gradient is clipped"
+    if value is None:
+        raise ArgumentError("sigma", value, told)
+    found = exact_number(value, "sigma")
     if sign(found, ()) <= 0:
-        raise ArgumentError(name, value, "a number > 0")
+        raise ArgumentError("sigma", value, told)
     return found
 
 
@@ -253,7 +257,7 @@ class _Normal(_Noise):
     sigma: sp.Expr
 
     def __init__(self, *, sigma: object) -> None:
-        object.__setattr__(self, "sigma", _positive(sigma, "sigma"))
+        object.__setattr__(self, "sigma", _deviation_given(sigma))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(sigma={self.sigma})"
@@ -473,6 +477,8 @@ class NoiseStep(_Noise):
     noise: Any
 
     def __post_init__(self) -> None:
+        if isinstance(self.noise, AdditiveNoise):
+            checked_subject(self.noise)
         if not isinstance(self.noise, AdditiveNoise) or self.noise.exact_law() is None:
             told = "noise with bounded ratios, such as sa.Laplace(eps0=1), or a TableStep"
             raise ArgumentError("noise", self.noise, told)

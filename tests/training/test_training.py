@@ -942,7 +942,7 @@ def test_the_value_of_the_conjectured_pair():
         ({"steps": True}, "steps: got True, expected an integer from 1"),
         ({"selected": 0}, "selected: got 0, expected an integer from 1"),
         ({"selected": 4}, "selected: got 4, expected at most the 3 steps of an epoch"),
-        ({"epochs": 0}, "expected"),
+        ({"epochs": 0}, "epochs: got 0, expected an integer from 1"),
         ({"neighbours": "zero_out"}, "'add_remove', an example is there or not, or 'replace', it is another one"),
         ({"noise": 1}, "noise: got 1, expected a step, such as sa.training.GaussianStep"),
     ],
@@ -955,9 +955,16 @@ def test_what_is_refused_says_what_to_ask(wrong, said):
 
 def test_further_refusals_say_what_to_ask():
     noise = sa.training.GaussianStep(sigma=1)
-    for sigma in (0, -1, "-1e-9"):
-        with pytest.raises(ArgumentError, match="sigma"):
+    for sigma in (0, -1, "-1e-9", None):  # no number without a bound on each example's norm
+        with pytest.raises(ArgumentError, match=r"sigma: .* a number > 0: the deviation of the noise over the norm at"):
             sa.training.GaussianStep(sigma=sigma)
+    with pytest.raises(ArgumentError, match=r"Laplace\(eps0=eps0\) has eps0 free; give numbers for all parameters"):
+        sa.training.NoiseStep(sa.Laplace())
+    with pytest.raises(ArgumentError, match="other noise has no bound from above"):
+        shuffled(noise=STEP, steps=3)
+    for rate in (0, 2, "sqrt(2)/2"):
+        with pytest.raises(ArgumentError, match=r"rate: .* a rational number in"):
+            sa.training.poisson(noise=noise, steps=3, rate=rate, neighbours="add_remove")
     for ask in (sa.training.random_allocation, sa.training.shuffled_batches, partial(sa.training.poisson, rate=1)):
         with pytest.raises(ArgumentError, match="neighbours: got None, expected 'add_remove', an example is there"):
             ask(noise=noise, steps=3)
@@ -974,7 +981,9 @@ def test_answers_say_what_they_cover():
     noise = sa.training.GaussianStep(sigma=1)
     about = allocation(noise=noise, steps=3).delta(1).covered
     assert "not covered: batches that are kept for several epochs, gradients that are not clipped" in about
+    assert "of kept batches ask about one epoch, with sigma divided by the root of the number of epochs" in about
     assert "from above the Gaussian mechanism" in str(shuffled(noise=noise, steps=3).delta(1, effort="quick"))
+    assert "from above the Gaussian mechanism" in str(shuffled(noise=noise, steps=3, neighbours="replace"))
 
 
 def test_steps_that_are_kept_are_one_epoch_of_both_messages_together():
@@ -1019,7 +1028,21 @@ def test_rounds_of_both_directions_are_not_composed():
     both = [training.composition(name) for name in training.directions]
     with pytest.raises(ArgumentError, match="each direction by itself"):
         sa.compose(both)
+    with pytest.raises(ArgumentError, match=r"of training \[training\.composition\('remove'\)\]"):
+        sa.compose([training, training])
     assert sa.compose([both[0], both[0]]).count == 2
+
+
+def test_least_sigma_of_many_epochs_begins_where_rare_losses_are_known():
+    """Normal losses alone begin at less than half of the noise of Poisson sampling, where one answer takes minutes."""
+
+    def make(sigma):
+        noise = sa.training.GaussianStep(sigma=sigma)
+        return sa.training.poisson(noise=noise, steps=1000, rate="1/1000", epochs=10, neighbours="add_remove")
+
+    low, high = sa.training.least_sigma(make, eps=1, delta="1e-6")
+    assert 0.77 < low < high < 0.8
+    assert make(high).delta(1, gap=1e-2).upper <= 1e-6 < make(low).delta(1, gap=1e-2).lower
 
 
 def best_test(first, second, rate):
