@@ -30,6 +30,7 @@ from symamp.command_line.options import (
     whole,
     whole_number,
     written,
+    written_to,
 )
 from symamp.command_line.output import print_found
 from symamp.errors import ArgumentError, FormatError, Problem
@@ -81,7 +82,7 @@ def curve_command(found: Subject, csv: Path | None, plot: Path | None, as_json: 
 
 @click.command("sweep")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--points", type=click.Path(path_type=Path), help="Save points in this file, and resume from it.")
+@written_to("--points", help="Save points in this file, and resume from it.")
 @click.option("--workers", type=click.IntRange(1, 256), default=1, help="Number of processes.")
 @written
 def sweep_command(
@@ -137,6 +138,8 @@ def plan_command(
     With --n it is the largest eps0, without it the least n, with `--rounds most` the most rounds.
     """
     asked: dict[str, Any] = {"eps": eps, "delta": delta, **setting}
+    if plot is not None and (rounds != "1" or sampled_from is not None):
+        raise ArgumentError("option --plot", Problem("only one round without sampling can be drawn"), "leave it out")
     if rounds == MOST:
         answer = most_rounds(found, n=n, sampled_from=sampled_from, **asked)
     elif n is None:
@@ -146,8 +149,6 @@ def plan_command(
         answer = least_n(found, rounds=whole_number(rounds), **asked)
     else:
         answer = largest_eps0(found, n=n, rounds=whole_number(rounds), sampled_from=sampled_from, **asked)
-    if plot is not None and (rounds != "1" or sampled_from is not None):
-        raise ArgumentError("option --plot", Problem("only one round without sampling can be drawn"), "leave it out")
     line = f"Monotonicity is not proved: only {answer.quantity} = {answer.safe!r} is certified."
     if answer.monotone is not None:
         others = {"eps0": "Every smaller eps0 is", "n": "Every larger n is", "rounds": "Fewer rounds are"}

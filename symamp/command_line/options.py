@@ -101,6 +101,14 @@ def reads(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Paramete
     return lambda context, parameter, word: None if word is None else read(word)
 
 
+def _in_a_folder(_: click.Context, parameter: click.Parameter, file: Path | None) -> Path | None:
+    """Return the file; ArgumentError if there is no folder that it could be written to."""
+    if file is not None and not file.parent.is_dir():
+        told = Problem(f"{file} cannot be written: there is no folder {file.parent}")
+        raise ArgumentError(str(parameter.name), told, "name another file")
+    return file
+
+
 numbers = partial(click.option, type=separated, metavar="NUMBERS")
 """An option with a list that is separated by commas."""
 whole = partial(click.option, metavar="NUMBER", callback=lambda _, p, x: None if x is None else whole_number(x, p.name))
@@ -108,9 +116,9 @@ whole = partial(click.option, metavar="NUMBER", callback=lambda _, p, x: None if
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
-certificate = click.option(
-    "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
-)
+written_to = partial(click.option, type=click.Path(path_type=Path), callback=_in_a_folder)
+"""An option with a file that is written at the end: that its folder exists is checked before work is done."""
+certificate = written_to("--certificate", help="Write a certificate for `symamp verify`; - prints it.")
 gap = click.option(
     "--gap",
     metavar="NUMBER",
@@ -146,8 +154,8 @@ participation = click.option(
     callback=reads(read_participation),
     help="Say who takes part, such as dropout=1/5,leaks=1/10; `sa.participation` lists the words.",
 )
-plot = click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets into a file, such as out.svg.")
-csv = click.option("--csv", type=click.Path(path_type=Path), help="Write the points to this file, one a line.")
+plot = written_to("--plot", help="Draw the brackets into a file, such as out.svg.")
+csv = written_to("--csv", help="Write the points to this file, one a line.")
 eps_or_delta = together(
     click.option("--delta", metavar="NUMBER", help="Bracket eps at this delta, in (0, 1)."),
     click.option("--eps", metavar="NUMBER", help="Bracket delta at this eps, a number >= 0."),
@@ -321,6 +329,9 @@ class MechanismCommand(click.Command):
             name, file = mentioned(args, flags)
             if name is not None and file is None and name.endswith(".json"):
                 raise ArgumentError("mechanism", Problem(f"{name} is a file"), f"name it by --mechanism {name}")
+            if name is not None and "=" in name.partition(":")[0]:
+                told = Problem(f"{name} is an attribute with its shape")
+                raise ArgumentError("mechanism", told, "`symamp choose` takes these; here, name one mechanism")
             family = load_mechanism(file) if file is not None else None if name is None else by_name(name)
             ctx.meta[_OPTIONS] = self._options(family)
         except SymampError:

@@ -395,6 +395,12 @@ BAD = {
     "eps = inf": ("delta krr --k 10 --eps0 1 --n 1e4 --eps inf", ["eps: got inf", "number"]),
     "gap": (f"epsilon krr --k 10 --eps0 1 {QUESTION} --gap 5", ["gap: got 5", "0.1"]),
     "gap a word": (f"epsilon krr --k 10 --eps0 1 {QUESTION} --gap small", ["gap", "small"]),
+    "a gap that is a large fraction": (f"epsilon krr --k 10 --eps0 1 {QUESTION} --gap 1/2", ["gap: got 1/2", "0.1"]),
+    "a folder that is not there": (
+        f"choose page=16 --eps 1 {QUESTION} --plot nowhere/x.svg",
+        ["plot: nowhere/x.svg cannot be written", "there is no folder nowhere"],
+    ),
+    "an attribute": (f"plan page=16 --eps 1 {QUESTION}", ["page=16 is an attribute", "symamp choose"]),
     "unknown method": (
         f"epsilon krr --k 10 --eps0 1 {QUESTION} --method magic",
         ["method: got magic", "standard_clone"],
