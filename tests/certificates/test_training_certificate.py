@@ -227,6 +227,15 @@ def test_tables_have_certificates(case):
     assert selected > 1 or judged(changed) == "invalid"
 
 
+def test_an_eps_beyond_all_losses_of_one_direction():
+    """Losses of "add" are less than log(14/11) a step, those of "remove" less than log(23/14)."""
+    step = sa.training.TableStep([("3/7", "3/4"), ("4/7", "1/4")])
+    sampled = sa.training.poisson(noise=step, steps=3, rate="1/2", neighbours="add_remove")
+    found = sampled.delta("log(3)")
+    assert found.directions["add"] == (0, 0)
+    assert verify(json.dumps(found.certificate())).status == "valid"
+
+
 def test_statistics_prove_no_upper_end():
     data = (
         sa.training.random_allocation(noise=STEP, steps=4, selected=2, neighbours="add_remove")
