@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, frexp, ldexp
 from typing import Any, cast
@@ -29,7 +30,7 @@ from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.settings.participation import OfTriple, OverNumbers, Participation, Seen
 from symamp.settings.users_who_differ import Constant
 from symamp.settings.victims import CommonBlanket, OfGroup, ShuffledData
-from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
+from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Cells
 from symamp.sums.binomial_tails import TailPlan
 from symamp.sums.coordinate_sums import Held, Range
 from symamp.sums.divergence import LATTICE, Settings
@@ -49,9 +50,9 @@ there is room; how much wider its grid is there; how near to the worst a box is 
 try."""
 ALONE = ("no positive value", "one user")
 """Evaluators that say no more than what one user's message tells: the verifier makes that itself."""
-_LEAST_BITS, _HISTOGRAM_BITS, _BITS = 160, 64, 4096
-"""Bits of the shortest certificate, those beyond an evaluation that histograms take, and those that tell messages
-apart."""
+_LEAST_BITS, _BITS_OF_BOXES, _HISTOGRAM_BITS, _BITS = 160, 128, 64, 4096
+"""Bits of the shortest certificate, of one of boxes, which has many sums, those beyond an evaluation that histograms
+take, and those that tell messages apart."""
 _CHECKED = (
     "finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class", "one_comparison",
     "message_space", "randomizer", "noise",
@@ -98,8 +99,13 @@ def sentences(hypotheses: Iterable[Hypothesis]) -> list[str]:
 
 def bits(found: Iterable[Evidence], more: int) -> int:
     """Return the precision of the evaluations that are repeated, and not less than those of one user alone take."""
-    guarded = [e.precision + (_HISTOGRAM_BITS if e.evaluator == HISTOGRAMS else 0) for e in found]
-    return min(max([_LEAST_BITS, *guarded]) + more, MOST_PRECISION)
+    guarded = [
+        _BITS_OF_BOXES
+        if isinstance(e.details, BoxesEvidence)
+        else max(_LEAST_BITS, e.precision + (_HISTOGRAM_BITS if e.evaluator == HISTOGRAMS else 0))
+        for e in found
+    ]
+    return min(max(guarded, default=_LEAST_BITS) + more, MOST_PRECISION)
 
 
 def above(groups: Sequence[Described], part: PairBound, at: At, found: Evidence, n: int, split: int) -> Data | None:
@@ -381,6 +387,27 @@ def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> Data:
     return {"p_lo": exact_double(p.p_lo), "a": exact_double(p.tilt_a), "b": exact_double(p.tilt_b), "terms": terms}
 
 
+def _on_one_grid(found: AllDataSetsEvidence) -> AllDataSetsEvidence:
+    """Return the same with the most cells of all terms for each, as far as they go: waves are those of all terms then.
+
+    Each c is that of the old cell in which the middle of the new one is.
+    """
+    if not found.cells:
+        return found
+    most, terms = max((x.ends for x in found.cells), key=len), list[Cells]()
+    for x in found.cells:
+        ends = (*(u for u in most if u < x.ends[-1]), x.ends[-1])
+        ends = ends if x.ends[-1] <= most[-1] else (*most, *(u for u in x.ends if u > most[-1]))
+        middles = [0.5 * (lo + hi) for lo, hi in pairwise(ends)]
+        old = [bisect_right(x.ends, u) - 1 for u in middles]
+        at = [0.5 * (x.ends[k] + x.ends[k + 1]) for k in old]
+        scales = tuple(
+            x.scales[k] * exp(x.slopes[k] * (u - v)) for k, u, v in zip(old, middles, at, strict=True)
+        )
+        terms.append(Cells(ends, scales, x.tail_scale, tuple(x.slopes[k] for k in old)))
+    return replace(found, cells=tuple(terms))
+
+
 def _boxes_of_pairs(part: NoiseInterval, at: At, found: BoxesEvidence, n: int, split: int) -> Data:
     """Return tables and cells, stage by stage, and the parameters of the ends, which serve all corners."""
     assert at.level is not None
@@ -403,7 +430,7 @@ def _boxes_of_pairs(part: NoiseInterval, at: At, found: BoxesEvidence, n: int, s
         "others": [place(x) for x in grid.places],
         "cap": exact_double(grid.cap),
         "tilts": [exact_double(x) for x in found.tilts],
-        "plan": _all_data_sets_plan(ends, split),
+        "plan": _all_data_sets_plan(_on_one_grid(ends), split),
         "stages": stages,
     }
 

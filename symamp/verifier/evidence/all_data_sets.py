@@ -7,6 +7,8 @@ most the number that is returned (docs/proofs/all_data_sets.md).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -21,17 +23,24 @@ _ZERO, _ONE = arb(0), arb(1)
 
 
 def bound(
-    check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str, unit: arb = _ONE
+    check: Any,
+    laws: list[Any],
+    gains: list[arb],
+    n: int,
+    plan: dict[str, Any],
+    what: str,
+    unit: arb = _ONE,
+    enough: arb = _ZERO,
 ) -> arb:
     """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
 
     ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
     (docs/proofs/generic_all_data_sets.md). Values are in units of ``unit`` times those for which tilts and frequencies
-    of the plan are meant. A plan without terms asks for the normal law.
+    of the plan are meant. A plan without terms asks for the normal law. At most ``enough`` need not be sharp.
     """
     if not plan["terms"]:
         return normal(check, laws, gains, n, what)
-    return _AllDataSets(check, laws, gains, n, plan, what, unit).bound()
+    return _AllDataSets(check, laws, gains, n, plan, what, unit).bound(enough)
 
 
 def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> arb:
@@ -84,15 +93,18 @@ class _AllDataSets:
         self.mixed, self.most = len(gains) > 1, largest(gains)
         self.gains = gains if self.mixed else gains * len(laws)
         self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
-        self.terms = []
+        self.terms, self.names = list[dict[str, Any]](), list[list[tuple[str, str]]]()
+        self._waves: dict[tuple[str, str], list[arb_mat]] = {}
         for term in plan["terms"]:
-            numbers = {key: arb(check.number(term[key])) for key in ("a", "lam", "s", "sigma", "tail")}
+            numbers: dict[str, Any] = {key: arb(check.number(term[key])) for key in ("a", "lam", "s", "sigma", "tail")}
             numbers |= {key: [arb(check.number(x)) for x in term[key]] for key in ("ends", "scales")}
             numbers |= {"s": numbers["s"] * unit, "sigma": numbers["sigma"] / unit}
             numbers["ends"] = [x * unit for x in numbers["ends"]]
             cells = len(numbers["ends"]) - 1  # the scales may be followed by the slopes of log c
             scales, slopes = numbers["scales"][:cells], [x / unit for x in numbers["scales"][cells:]]
-            self.terms.append(numbers | {"scales": scales, "slopes": slopes or [_ZERO] * cells})
+            numbers |= {"scales": scales, "slopes": slopes or [_ZERO] * cells}
+            self.terms.append(numbers)
+            self.names.append(list(pairwise(term["ends"])))
         every = [
             self.p_lo,
             self.a,
@@ -112,16 +124,32 @@ class _AllDataSets:
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
         check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
 
-    def bound(self) -> arb:
+    def bound(self, enough: arb) -> arb:
+        """Return the sum of all terms; cells are made sharper, the largest first, until that is enough."""
         self.majorant()
         victim, others = _ZERO, []
         for atoms, null in self.laws:
             victim = victim.max(sum((m * z * (self.b * z).exp() for z, m in atoms if z > 0), _ZERO))
             others.append(sum((m * (self.b * z - self.a * z.max(_ZERO)).exp() for z, m in atoms), null).log())
-        results = [victim * (self.a * self.p_lo + self.N * x).exp() for x in others]
-        for t in self.terms:
-            results = [x + t["a"] / arb.pi() * y for x, y in zip(results, self.integrals(t), strict=True)]
-        return largest(results)
+        rest, cells = [victim * (self.a * self.p_lo + self.N * x).exp() for x in others], list[_Cell]()
+        for t, names in zip(self.terms, self.names, strict=True):
+            line = self.line(t)
+            rest = [x + y for x, y in zip(rest, self.tails(t, line), strict=True)]
+            cells += self.cells(t, line, names)
+        cells.sort(key=lambda x: -float(largest(x.bounds).log()))
+        totals = self.totals(rest, cells)
+        for cell in cells:
+            most = largest(totals)
+            if most <= enough or largest(cell.bounds) <= most * _NEED_NOT_BE_SHARP:
+                break
+            self.sharpen(cell, [k for k, x in enumerate(totals) if self.mixed or not x <= enough])
+            totals = self.totals(rest, cells)
+        return largest(totals)
+
+    def totals(self, rest: list[arb], cells: Sequence[_Cell]) -> list[arb]:
+        """Return the bound of each class."""
+        every = zip(rest, *(x.bounds for x in cells), strict=True)
+        return [sum(parts, _ZERO) for parts in every]
 
     def majorant(self) -> None:
         """Prove sum a_i e^(-lam_i p) >= 1/p^2 from p_lo on: a tangent of the left above a chord of the right side."""
@@ -139,51 +167,69 @@ class _AllDataSets:
                 ratio = 1 + (ratio - 1) / 2
                 self.check.require(ratio > 1.00001, f"{self.what}: q >= 1/p^2 is not proved", "invalid")
 
-    def integrals(self, term: dict[str, Any]) -> list[arb]:
-        """Return bounds on the integral of one term over u > 0, one for each class."""
+    def line(self, term: dict[str, Any]) -> list[_Class]:
+        """Return all classes on the line of a term."""
         classes = [_Class(atoms, null, term, self.p_lo) for atoms, null in self.laws]
         most = largest([x.lost for x in classes])
         for x in classes:
             x.sized(self.most, most if self.mixed else x.lost)
+        return classes
+
+    def tails(self, term: dict[str, Any], classes: list[_Class]) -> list[arb]:
+        """Return a bound on the integral of a term beyond the last cell, for each class."""
         s, square, N = term["s"], term["sigma"] ** 2, self.N
+        last, c = term["ends"][-1], term["tail"]
+        top = largest([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes])
+        power = (top - 1 + square * (s**2 - last**2) / 2).exp()
+        return [term["a"] / arb.pi() * c * power * (1 / last**2 + square) / (square * last)] * len(classes)
+
+    def cells(self, term: dict[str, Any], classes: list[_Class], names: list[tuple[str, str]]) -> Iterator[_Cell]:
+        """Yield the cells of a term with rough bounds on its integral over each, one for each class.
+
+        Cells with the same names are the same in all terms, and so are their waves.
+        """
+        s, square = term["s"], term["sigma"] ** 2
+        for name, (lo, hi), c, gamma in zip(names, pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
+            half, middle = (hi - lo) / 2, (lo + hi) / 2
+            if name not in self._waves:
+                self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
+                self._waves[name] = [x.waves(middle) for x in classes]
+            self.check.spend(sum(len(x.values) // 8 for x in classes) + 8)
+            weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() + abs(gamma) * half - 1
+            cell = _Cell(term, classes, (lo, hi), (c, gamma), weight, self._waves[name])
+            crude = self.crude(cell)
+            crude = [largest(crude)] * len(crude) if self.mixed else crude
+            cell.bounds = [term["a"] / arb.pi() * 2 * half * (x + weight).exp() for x in crude]
+            yield cell
+
+    def crude(self, cell: _Cell, beside: Sequence[arb] = (_ZERO, _ZERO)) -> list[arb]:
+        """Return N (log|M| + alpha/c) or more on a cell, for each class."""
+        (lo, hi), (c, gamma) = cell.ends, cell.scale
+        least = c * (-abs(gamma) * (hi - lo) / 2).exp()  # c = scale e^(gamma (u - middle)) is nowhere less
+        both = zip(cell.classes, cell.waves, strict=True)
+        return [x.crude(x.modulus(wave), lo, hi, self.N, least, beside) for x, wave in both]
+
+    def sharpen(self, cell: _Cell, asked: Sequence[int]) -> None:
+        """Bound the integral over a cell by the curvature of its exponent, for some classes."""
+        term, classes, (lo, hi), weight = cell.term, cell.classes, cell.ends, cell.weight
+        s, square, middle, half, across = term["s"], term["sigma"] ** 2, (lo + hi) / 2, (hi - lo) / 2, lo.union(hi)
         # With mixtures a class whose |A| is bounded roughly, beside others whose own is taken, bears theirs, too.
         beside = [_ZERO, _ZERO]
         if self.mixed:
             beside = [largest([x.size for x in classes]), largest([x.growth for x in classes])]
-        order = sorted(range(len(classes)), key=lambda k: -float(classes[k].mgf.mid()))
-        results = [_ZERO] * len(classes)
-        for (lo, hi), c, gamma in zip(pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
-            self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
-            middle, half = (lo + hi) / 2, (hi - lo) / 2
-            across = lo.union(hi)
-            grown = abs(gamma) * half  # c = scale e^(gamma (u - middle)) is between c e^-grown and c e^grown
-            weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() + grown - 1
-            centres = [x.at(middle) for x in classes]
-            crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, *_) in zip(classes, centres, strict=True)]
-            flat = 2 * half * (largest(crude) + weight).exp()
-            bounds = [flat] * len(results)
-            if not flat <= largest(results) * _NEED_NOT_BE_SHARP:
-                top = largest(crude)
-                chosen = [k for k in order if self.mixed or not crude[k] < top - 40]
-                self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
-                if self.mixed:
-                    both = zip(classes, centres, strict=True)
-                    crude = [x.crude(m, lo, hi, N, c * (-grown).exp(), beside) for x, (m, *_) in both]
-                parts = [(height + weight, _ZERO, _ZERO) for height in crude]
-                wide = {k: classes[k].at(across) for k in chosen}
-                for k, at, over, factor in self.sizes({k: centres[k] for k in chosen}, wide):
-                    parts[k] = _parabola(at, over, factor, middle, across, s, square, N, (c, gamma)) or parts[k]
-                curved = [_cell(part, half) for part in parts]
-                is_less = [x.is_finite() and x.upper() < flat.upper() for x in curved]
-                if not self.mixed:
-                    bounds = [x if less else flat for x, less in zip(curved, is_less, strict=True)]
-                elif sum(curved, _ZERO) < len(curved) * flat:  # all classes are bounded in the same way
-                    bounds = curved
-            results = [x + y for x, y in zip(results, bounds, strict=True)]
-        last, c = term["ends"][-1], term["tail"]
-        top = largest([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes])
-        power = (top - 1 + square * (s**2 - last**2) / 2).exp()
-        return [x + c * power * (1 / last**2 + square) / (square * last) for x in results]
+        chosen = sorted(asked, key=lambda k: -float(classes[k].mgf.mid()))
+        self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
+        parts = [(height + weight, _ZERO, _ZERO) for height in self.crude(cell, beside)]
+        there = {k: classes[k].at(middle, cell.waves[k]) for k in chosen}
+        wide = {k: classes[k].at(across, classes[k].waves(across)) for k in chosen}
+        for k, at, over, factor in self.sizes(there, wide):
+            parts[k] = _parabola(at, over, factor, middle, across, s, square, self.N, cell.scale) or parts[k]
+        curved = [term["a"] / arb.pi() * _cell(part, half) for part in parts]
+        if not self.mixed:
+            both = zip(curved, cell.bounds, strict=True)
+            cell.bounds = [x if x.is_finite() and x.upper() < y.upper() else y for x, y in both]
+        elif sum(curved, _ZERO) < sum(cell.bounds, _ZERO):  # all classes are bounded in the same way
+            cell.bounds = curved
 
     def sizes(self, at: dict[int, Any], over: dict[int, Any]) -> Iterator[tuple[int, Any, Any, arb]]:
         """Yield the classes with (M, A) in the middle of a cell and across it, and a factor by which |A| is larger.
@@ -200,6 +246,22 @@ class _AllDataSets:
                 added = added.max(abs(self.gains[k] - self.gains[j]) * far[0] + far[1] * far[2])
             before.append(k)
             yield k, (m, a), (m_all, a_all), 1 + added / least if least > 0 else _ONE
+
+
+@dataclass
+class _Cell:
+    """A cell of frequencies of a term with its ends, c in the middle and the slope of log c, and waves there.
+
+    ``weight`` bounds the logarithm of what does not depend on the class, ``bounds`` the integral for each class.
+    """
+
+    term: dict[str, Any]
+    classes: list[_Class]
+    ends: tuple[arb, arb]
+    scale: tuple[arb, arb]
+    weight: arb
+    waves: list[arb_mat]
+    bounds: list[arb] = field(default_factory=list)
 
 
 class _Class:
@@ -220,21 +282,30 @@ class _Class:
         mean = sum((w * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
         second = sum((w * z * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
         self.deviation = (second - mean**2).max(_ZERO).sqrt()
-        scaled = [
-            [w * z**k / (2 if k == 2 else 1) for w, z in zip(row, self.values, strict=True)]
-            for row in rows
-            for k in range(3)
-        ]
-        self.weights = arb_mat(scaled)
+        self.rows, self.whole = rows, arb_mat([whole])
+
+    @cached_property
+    def weights(self) -> arb_mat:
+        """What M, and the factors of A, and their derivatives are sums of."""
+        powers = [[_ONE] * len(self.values), self.values, [z * z / 2 for z in self.values]]
+        return arb_mat([[w * x for w, x in zip(row, power, strict=True)] for row in self.rows for power in powers])
 
     def sized(self, gain: arb, lost: arb) -> None:
         """MaxOverPairs |A| without its part in sigma^2 |zeta|^2, and the factor of that."""
         self.size, self.growth = gain * self.gained + (self.fast + self.plain) * lost, self.plain * lost
 
-    def at(self, u: arb) -> tuple[acb_series, acb_series, acb_series, acb_series]:
+    def waves(self, u: arb) -> arb_mat:
+        """Return cosines and sines of u times the values."""
+        return arb_mat([[cosine, sine] for sine, cosine in [(u * z).sin_cos() for z in self.values]])
+
+    def modulus(self, waves: arb_mat) -> arb:
+        """Return |M| where these waves are."""
+        (real, imag), *_ = (self.whole * waves).tolist()
+        return abs(acb(real + self.null, imag))
+
+    def at(self, u: arb, waves: arb_mat) -> tuple[acb_series, acb_series, acb_series, acb_series]:
         """Return the Taylor series in t of M, P, Q and R at s + i(u + t), up to t^2: A is gain P + Q R."""
-        waves = [(u * z).sin_cos() for z in self.values]
-        sums = (self.weights * arb_mat([[cosine, sine] for sine, cosine in waves])).tolist()
+        sums = (self.weights * waves).tolist()
         unit = [acb(1), acb(0, 1), acb(-1)]
         m, gained, slow, lost = (
             acb_series([unit[k] * acb(*sums[3 * row + k]) for k in range(3)], prec=3) for row in range(4)
@@ -242,13 +313,12 @@ class _Class:
         zeta = acb_series([acb(self.s, u), acb(0, 1)], prec=3)
         return m + self.null, gained, slow + self.plain * (self.square * zeta * zeta - 1), lost
 
-    def crude(self, m: acb_series, lo: arb, hi: arb, N: int, c: arb, beside: Sequence[arb] = (_ZERO, _ZERO)) -> arb:
+    def crude(self, modulus: arb, lo: arb, hi: arb, N: int, c: arb, beside: Sequence[arb]) -> arb:
         """Return N (log|M| + alpha/c) with the best constant above |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u.
 
         ``beside`` is added to the two parts of |A|.
         """
-        modulus = abs(acb(m[0])) / self.mgf
-        distance = (1 - modulus**2).max(_ZERO).sqrt() - self.deviation * (hi - lo) / 2
+        distance = (1 - (modulus / self.mgf) ** 2).max(_ZERO).sqrt() - self.deviation * (hi - lo) / 2
         size = self.size + beside[0] + self.square * (self.s**2 + hi**2) * (self.growth + beside[1])
         least = (arb(-_LOG_FLOOR) / N).exp().max(size / (self.mgf * c))
         share = (1 - distance.max(_ZERO).min(_ONE) ** 2).max(_ZERO).sqrt().max(least)

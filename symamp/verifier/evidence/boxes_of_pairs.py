@@ -250,7 +250,8 @@ class _Stage:
 
     def corner(self, pair: tuple[fmpq, fmpq], level: arb) -> arb:
         """Return a bound on the divergence of the table's laws for a pair, whatever the others hold."""
-        self.check.require(level >= 1, f"{self.what}: a level below 1", "invalid")
+        if not level >= 1:
+            return INFINITY  # the box stays open
         (a, taken), (b, _) = map(self.law, pair)
         g = [p - level * q for p, q in zip(a, b, strict=True)]
         best, enough = INFINITY, arb(self.at.value * _SETTLED) - taken - self.outside
@@ -263,9 +264,9 @@ class _Stage:
             best = best.min((self.n * moment.log() - 1).exp() / (self.n * theta))
             if best <= enough:
                 return best + taken
-        return best.min(self._integrals(g)) + taken
+        return best.min(self._integrals(g, enough)) + taken
 
-    def _integrals(self, g: Sequence[arb]) -> arb:
+    def _integrals(self, g: Sequence[arb], enough: arb) -> arb:
         """Return the bound over all data sets by the integrals of the plan, in units of the gain of the ends.
 
         Tilts are those of the ends: what they make of a pair of which messages tell less is less.
@@ -278,4 +279,5 @@ class _Stage:
         for masses in self.classes:
             atoms = [(x / (m * unit), m) for x, m in zip(g, masses, strict=True)]
             laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
-        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, self.data["plan"], self.what, unit)
+        plan, enough = self.data["plan"], enough / unit
+        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, plan, self.what, unit, enough)
