@@ -232,7 +232,10 @@ class NoiseInterval(PairBoundDefaults):
             if room > max(1.0, -ends):
                 return Enclosure(arb(0), everywhere, "one user", BALL_BITS)
             boxes = _Boxes(grid_of(self.noise, cut), level, n, found, (ends, room), parameters, settings)
-            upper, evidence = boxes.largest().min(everywhere), BoxesEvidence(tuple(boxes.stages), boxes.tilts)
+            upper, evidence = (
+                boxes.largest().min(everywhere),
+                BoxesEvidence(tuple(boxes.stages), boxes.tilts, boxes.work),
+            )
         return Enclosure(arb(0), upper, "boxes of pairs", BALL_BITS, evidence=evidence)
 
 
@@ -263,10 +266,14 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True)
 class BoxesEvidence:
-    """What an evaluation by boxes can be repeated from, with parameters of the bound of the ends."""
+    """What an evaluation by boxes can be repeated from, with parameters of the bound of the ends.
+
+    ``work`` is the number of messages in the laws of other users, of all pairs that no tilt settled.
+    """
 
     stages: tuple[Stage, ...]
     tilts: tuple[float, ...]
+    work: int
 
 
 class _Boxes:
@@ -294,7 +301,7 @@ class _Boxes:
         self.aim = exp(self.room) + self.lost
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
-        self.stages = list[Stage]()
+        self.stages, self.work = list[Stage](), 0
 
     def largest(self) -> arb:
         """Return a bound on the divergence of all pairs in all boxes; cells of boxes above the aim are cut.
@@ -458,8 +465,8 @@ class _Boxes:
         if len(open_):
             classes = self._classes(table)
             order = open_[np.argsort([first[a] + 1.0 - second[b] for a, b in asked[open_]])]
-            work = len(open_) * classes.size * (3 + len(self.parameters.terms))
-            self.limits.charge(TRIPLES.of(work))
+            self.work += len(open_) * classes.size
+            self.limits.charge(TRIPLES.of(len(open_) * classes.size * (3 + len(self.parameters.terms))))
             ends = table.rows([0.0, 1.0])  # first, as parameters are theirs
             p, q = (np.pad(np.vstack([x, y[order]]), ((0, 0), (0, 1))) for x, y in zip(ends, (p, q), strict=True))
             levels = np.vstack([[[self.e]], e[order]])

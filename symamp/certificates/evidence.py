@@ -401,9 +401,7 @@ def _on_one_grid(found: AllDataSetsEvidence) -> AllDataSetsEvidence:
         middles = [0.5 * (lo + hi) for lo, hi in pairwise(ends)]
         old = [bisect_right(x.ends, u) - 1 for u in middles]
         at = [0.5 * (x.ends[k] + x.ends[k + 1]) for k in old]
-        scales = tuple(
-            x.scales[k] * exp(x.slopes[k] * (u - v)) for k, u, v in zip(old, middles, at, strict=True)
-        )
+        scales = tuple(x.scales[k] * exp(x.slopes[k] * (u - v)) for k, u, v in zip(old, middles, at, strict=True))
         terms.append(Cells(ends, scales, x.tail_scale, tuple(x.slopes[k] for k in old)))
     return replace(found, cells=tuple(terms))
 

@@ -55,9 +55,9 @@ _MOST_LISTED, _MOST_INPUTS = 4, 64
 
 _MOST_ENTRIES = 60_000
 """Pairs that no blanket bounds, times the entries of the table: with more the verifier takes too long."""
-_MOST_CORNERS = 170_000
+_MOST_CORNERS, _MOST_OPEN = 170_000, 500_000
 """Messages times boxes: with more of them, large budgets or few users, corners of other noise than Laplace noise take
-the verifier minutes."""
+the verifier minutes; and where ratios are unbounded, messages in the laws of pairs that no tilt settles."""
 
 _OF_DENSITIES = ("worst_pair", "density_pairs", "interval")
 """Analyses whose evaluations the verifier cannot repeat."""
@@ -225,7 +225,9 @@ def _is_of_known_noise(known: Sequence[Evidence]) -> bool:
         if isinstance(e.details, BoxesEvidence) and isinstance(e.part, NoiseInterval):
             found, stage = of_noise(e.part.noise), e.details.stages[0]
             size = len(stage.nodes) * len(stage.first) * len(stage.second)
-            return found is not None and (found.data["kind"] == "laplace" or size <= _MOST_CORNERS)
+            if found is None or (e.part.noise.local_ratio() is sp.oo and e.details.work > _MOST_OPEN):
+                return False
+            return found.data["kind"] == "laplace" or size <= _MOST_CORNERS
     return False
 
 
@@ -241,6 +243,8 @@ def _instead(subject: Subject) -> str:
     for name, lack in lacks.items():
         if lack is None:
             return f"ask with method={name!r}, which bounds the density by a finite law"
+    if BOUNDS["interval"].unsupported_reason(subject) is None:
+        return "answers by method='interval' have certificates, with more users than here"
     name, lack = next(iter(lacks.items()))
     return f"method={name!r} has certificates, but {lack}"
 

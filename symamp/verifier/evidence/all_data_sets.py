@@ -31,16 +31,18 @@ def bound(
     what: str,
     unit: arb = _ONE,
     enough: arb = _ZERO,
+    most: arb = INFINITY,
 ) -> arb:
     """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
 
     ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
     (docs/proofs/generic_all_data_sets.md). Values are in units of ``unit`` times those for which tilts and frequencies
-    of the plan are meant. A plan without terms asks for the normal law. At most ``enough`` need not be sharp.
+    of the plan are meant. A plan without terms asks for the normal law. What is at most ``enough`` need not be
+    sharp, and what is above ``most`` is infinity.
     """
     if not plan["terms"]:
         return normal(check, laws, gains, n, what)
-    return _AllDataSets(check, laws, gains, n, plan, what, unit).bound(enough)
+    return _AllDataSets(check, laws, gains, n, plan, what, unit).bound(enough, most)
 
 
 def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> arb:
@@ -124,8 +126,8 @@ class _AllDataSets:
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
         check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
 
-    def bound(self, enough: arb) -> arb:
-        """Return the sum of all terms; cells are made sharper, the largest first, until that is enough."""
+    def bound(self, enough: arb, most: arb) -> arb:
+        """Return the sum of all terms; cells are made sharper, the largest first, until that is enough or too much."""
         self.majorant()
         victim, others = _ZERO, []
         for atoms, null in self.laws:
@@ -138,10 +140,12 @@ class _AllDataSets:
             cells += self.cells(t, line, names)
         cells.sort(key=lambda x: -float(largest(x.bounds).log()))
         totals = self.totals(rest, cells)
-        for cell in cells:
-            most = largest(totals)
-            if most <= enough or largest(cell.bounds) <= most * _NEED_NOT_BE_SHARP:
+        for i, cell in enumerate(cells):
+            result = largest(totals)
+            if result <= enough or largest(cell.bounds) <= result * _NEED_NOT_BE_SHARP:
                 break
+            if largest(self.totals(rest, cells[:i])) > most:
+                return INFINITY
             self.sharpen(cell, [k for k, x in enumerate(totals) if self.mixed or not x <= enough])
             totals = self.totals(rest, cells)
         return largest(totals)

@@ -240,7 +240,7 @@ class _Stage:
         for box in asked:
             (up, left), (_, right) = cells[0][box[0]], cells[1][box[1]]
             values[box] = rest = left + self.e * right + self.outside
-            for corner in corners[box]:
+            for corner in sorted(corners[box], key=lambda x: x not in found):
                 if not values[box] <= self.at.value:
                     break  # the box stays open
                 if corner not in found:
@@ -279,5 +279,5 @@ class _Stage:
         for masses in self.classes:
             atoms = [(x / (m * unit), m) for x, m in zip(g, masses, strict=True)]
             laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
-        plan, enough = self.data["plan"], enough / unit
-        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, plan, self.what, unit, enough)
+        plan, enough, most = self.data["plan"], enough / unit, arb(self.at.value) / unit
+        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, plan, self.what, unit, enough, most)
