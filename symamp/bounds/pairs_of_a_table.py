@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from math import inf
-from typing import Any, TypeAlias
+from functools import lru_cache
+from math import exp, floor, inf, log
+from typing import TypeAlias
 
 import numpy as np
 from flint import acb, arb, arb_mat, fmpq
@@ -38,6 +38,8 @@ FEW_INPUTS, FEW_ENTRIES = 6, 256
 """Up to this size every pair is estimated by itself. Rankings are quicker, but for few users not to be trusted."""
 ESTIMATED = 8
 """How many of a ranking are estimated one by one. Of 89 random tables the worst was among these for 86."""
+_ALIKE = 0.01
+"""Levels within about this relative distance share rankings over the inputs of other users."""
 _MOST_HIDING = 100
 """Up to this many inputs each is tried for the other users; of more, those with the largest chi-square."""
 _AROUND, _MOST_TILTS = 4.0, 33
@@ -185,20 +187,16 @@ def best(scores: Floats, most: int, within: float = inf) -> list[tuple[int, int]
 def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int, int]]:
     """Return triples (x0, x1, x*) of rows with a large divergence of (x0, x*, ...) against (x1, x*, ...), by estimates.
 
-    All of them are ranked: the chi-square sum over messages of (R(x0) - R(x1))^2/R(x*) chooses x* where there are many
-    inputs, saddle points choose among the triples.
+    At most ``ESTIMATED`` of them. All are ranked: the chi-square sum over messages of (R(x0) - R(x1))^2/R(x*) chooses
+    x* where there are many inputs, saddle points choose among the triples.
 
     >>> import symamp as sa
     >>> [found] = worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
     >>> sorted(found)
     [0, 1, 2]
     """
-    found = list[tuple[float, tuple[int, int, int]]]()
-    for other, scores in _scores(table, level, n):
-        # A tie goes to an input outside the pair: that is the data set that papers name.
-        found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
-    found.sort(key=lambda item: (-item[0], item[1]))
-    return [triple for _, triple in found[:most]] or [(i, j, i) for i, j in table.pairs[:1]]
+    _, found = _hidden_by_one(table, _near_by(level), n)
+    return found[:most] or [(i, j, i) for i, j in table.pairs[:1]]
 
 
 def work_of_triples(table: NumericTable) -> float:
@@ -214,12 +212,12 @@ def badly_hidden(table: NumericTable, level: Level, n: int) -> Floats:
     >>> badly_hidden(table, Level.of_float(0.01), 1000)[0].round(1).tolist()
     [-inf, -4.7, -4.7]
     """
-    return np.asarray(reduce(np.maximum, (scores for _, scores in _scores(table, level, n))))
+    return _hidden_by_one(table, _near_by(level), n)[0]
 
 
 def positive_messages(table: NumericTable, level: Level, n: int) -> float:
     """Return about how many messages tell the inputs of a bad pair apart where others hold what hides it worst."""
-    asked = best(badly_hidden(table, level, n), ESTIMATED) or table.pairs[:1]
+    asked = best(_hidden_by_one(table, level.rough_minus_one(), n)[0], ESTIMATED) or table.pairs[:1]
     first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
     excess = np.maximum(first - _e(level) * second, 0.0)
     with np.errstate(all="ignore"):
@@ -227,12 +225,24 @@ def positive_messages(table: NumericTable, level: Level, n: int) -> float:
         return float(((n - 1) * excess.sum(axis=1) ** 2 / squares).min())
 
 
-def _scores(table: NumericTable, level: Level, n: int) -> Iterator[tuple[int, Any]]:
-    """Yield inputs x* of the others with estimates of log D for all pairs."""
-    rows, minus_one = table.floats, level.rough_minus_one()
-    alone = excesses(rows, 1.0 + minus_one)
+@lru_cache(maxsize=8)
+def _hidden_by_one(table: NumericTable, minus_one: float, n: int) -> tuple[Floats, list[tuple[int, int, int]]]:
+    """Return the largest estimates of log D over the inputs x* of all others, and the worst triples."""
+    rows, found = table.floats, list[tuple[float, tuple[int, int, int]]]()
+    alone, largest = excesses(rows, 1.0 + minus_one), np.full((len(rows), len(rows)), -np.inf)
     for other in _hiding(table):
-        yield other, np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
+        scores = np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
+        np.maximum(largest, scores, out=largest)
+        # A tie goes to an input outside the pair: that is the data set that papers name.
+        found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, ESTIMATED)]
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return largest, [triple for _, triple in found[:ESTIMATED]]
+
+
+def _near_by(level: Level) -> float:
+    """Return E - 1 or a little less, as levels near by share it: above it there may be nothing to rank."""
+    minus_one = level.rough_minus_one()
+    return exp(_ALIKE * floor(log(minus_one) / _ALIKE)) if 0.0 < minus_one < inf else minus_one
 
 
 @lru_cache(maxsize=8)
@@ -491,14 +501,14 @@ def common_bounds(
     level: Level,
     n: int,
     pairs: Sequence[Pair],
-    of: tuple[Pair, Parameters],
+    of: tuple[Pair, Parameters] | None,
     log_unit: float,
     limits: Limits,
 ) -> Floats:
     """Return upper bounds on the divergence of pairs of rows for every data set, in units of e^log_unit; nan for none.
 
     ``of`` is a pair with its parameters of the bound over all data sets: the majorant, which must be proved, the tilts
-    of the bad part, and the lines of its terms. What rough bounds show to be at most 1 unit is not looked at again.
+    of the bad part, and the lines of its terms; None for rough bounds.
 
     Guarantee
     ---------
@@ -506,29 +516,32 @@ def common_bounds(
     """
     minus_one, rows = level.rough_minus_one(), table.floats
     tiny = (rows < _LEAST_ENTRY) & ((table.ranks > 0) | (not table.is_null(0)))
-    worst, parameters = of
+    found = np.full(len(pairs), np.nan)
     if n < 2 or minus_one > _LARGEST_E or tiny.any() or len(pairs) * rows.size > _MOST:
-        return np.full(len(pairs), np.nan)
+        return found
 
     def asked(some: Sequence[Pair]) -> tuple[tuple[Floats, Floats], Floats]:
         first, second = (rows[list(side)] for side in zip(*some, strict=True))
         return (first, second), np.full((len(some), 1), 1.0 + minus_one)
 
-    limits.charge(TRIPLES.of(len(pairs) * rows.size))
-    found = rough_bounds(rows, *asked(pairs), n, log_unit)
-    left = np.flatnonzero(~(found <= 1.0)).tolist()
-    if left:
-        limits.charge(TRIPLES.of(len(left) * rows.size * (3 + len(parameters.terms))))
-        some = [worst, *(pairs[k] for k in left)]
-        found[left] = bounds_by_moments(rows, *asked(some), n, parameters, log_unit)[1:]
+    if of is None:
+        limits.charge(TRIPLES.of(len(pairs) * rows.size))
+        return rough_bounds(rows, *asked(pairs), n, log_unit)
+    worst, parameters = of
+    for has_cells, share in ((False, 1), (True, 4)):
+        left = np.flatnonzero(~(found <= 1.0)).tolist()
+        if left:  # what rougher ones show to be at most 1 unit is not looked at again
+            limits.charge(TRIPLES.of(len(left) * rows.size * (3 + len(parameters.terms)) * share))
+            some = [worst, *(pairs[k] for k in left)]
+            found[left] = bounds_by_moments(rows, *asked(some), n, parameters, log_unit, has_cells)[1:]
     return found
 
 
 # ---------------- The largest divergence over all pairs of rows: the worst one evaluated, the others ruled out together
 
 
-Closer: TypeAlias = Callable[[PairBound, Level, int, arb, list[Pair], Limits], list[Pair]]
-"""Returns those of some pairs that it does not prove to lie below a bound, given the worst part; worst first."""
+Closer: TypeAlias = Callable[[PairBound | None, Level, int, arb, list[Pair], Limits], list[Pair]]
+"""Returns those of some pairs that it does not prove to lie below a bound, given the worst part; roughly without it."""
 Ranking: TypeAlias = Callable[[NumericTable, Level, int], Floats]
 """Returns estimates of the logarithms of the divergences of all ordered pairs, -inf for those that do not count."""
 Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
@@ -666,6 +679,8 @@ class MaxOverRows(MaxOverSearchedPairs):
             ball = _ball(limit)
             limits.charge(_RULING_OUT * ranking_work(self.table))
             left = open_pairs(self.table, level, n, ball)
+            if self.closer is not None and left:
+                left = self.closer(None, level, n, ball, left, limits)
 
             def of_sums(done: int, terms: int) -> None:
                 if len(left) * done // terms > len(left) * (done - 1) // terms:

@@ -147,12 +147,8 @@ class PairGroupBound(AllDataSetsPairBound):
 # ----------------------------------------------------------------------------------------- All pairs of rows of a table
 
 
-_ALIKE = 1e-3
-"""Levels within this relative distance share one ranking of the pairs."""
-
-
 def common(
-    part: AllDataSetsPairBound,
+    part: AllDataSetsPairBound | None,
     table: NumericTable,
     level: Level,
     n: int,
@@ -160,16 +156,18 @@ def common(
     log_unit: float,
     limits: Limits,
 ) -> Floats:
-    """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
-    found = part.searches.found(level, n, limits, rough=True)
-    with at_precision(128):
-        parameters = None if found is None else raised_to_majorant(found.parameters)
-    if parameters is None:
-        return np.full(len(pairs), nan)
+    """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part if any."""
+    of = None
+    if part is not None:
+        found = part.searches.found(level, n, limits, rough=True)
+        with at_precision(128):
+            parameters = None if found is None else raised_to_majorant(found.parameters)
+        if parameters is None:
+            return np.full(len(pairs), nan)
+        of = (table.inputs.index(part.pair[0]), table.inputs.index(part.pair[1])), parameters
     groups = pairs_with_equal_laws(table, pairs)
     some, place = [group[0] for group in groups], {pair: k for k, group in enumerate(groups) for pair in group}
-    rows = table.inputs.index(part.pair[0]), table.inputs.index(part.pair[1])
-    return common_bounds(table, level, n, some, (rows, parameters), log_unit, limits)[[place[pair] for pair in pairs]]
+    return common_bounds(table, level, n, some, of, log_unit, limits)[[place[pair] for pair in pairs]]
 
 
 def table_pairs(subject: Subject) -> MaxOverRows:
@@ -189,23 +187,19 @@ def table_pairs(subject: Subject) -> MaxOverRows:
     def part(rows: Pair) -> AllDataSetsPairBound:
         return AllDataSetsPairBound(triples_of_rows(mechanism, rows), others=others)
 
-    def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits) -> list[Pair]:
-        if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
+    def closer(
+        worst: PairBound | None, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits
+    ) -> list[Pair]:
+        if not (worst is None or (isinstance(worst, AllDataSetsPairBound) and worst.searches.knows(level, n))):
+            return pairs
+        if not bound > 0:
             return pairs
         with at_precision(128):
             log_bound = float_below(bound.log())
         bounds = common(worst, table, level, n, pairs, log_bound, limits)
         return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
 
-    last: list[tuple[int, float, Floats]] = []
-
-    def ranking(table: NumericTable, level: Level, n: int) -> Floats:
-        here = level.rough_minus_one()
-        if not last or last[0][0] != n or not abs(here - last[0][1]) <= _ALIKE * here:
-            last[:] = [(n, here, badly_hidden(table, level, n))]
-        return last[0][2]
-
-    return MaxOverRows(table, part, groups=pairs_with_equal_laws, closer=closer, ranking=ranking)
+    return MaxOverRows(table, part, groups=pairs_with_equal_laws, closer=closer, ranking=badly_hidden)
 
 
 # ------------------------------------------------------------------------------- The bound, and where it takes too long

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import exp, inf, log, nan, pi, sqrt
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symamp.laws.law import BallGparv, Floats
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above, turns
-from symamp.sums.all_data_sets.floats import FloatClasses, Parameters
+from symamp.sums.all_data_sets.floats import FloatClasses, Parameters, Term
 
 # ------------------------- What trades time against width: any values are valid. Chosen by the tables of tests/golden
 
@@ -32,6 +32,8 @@ _NEAR_BY = 0.25, 0.15, 0.08
 """Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
 _SMOOTHED = 6.0
 """Sigma times the last frequency."""
+_OF_LINES = 8
+"""How many of the worst classes of each pair choose its lines."""
 _OF_SADDLE = np.geomspace(0.2, 4.0, 25)
 """What multiples of the saddle point of a normal law are tried for the line of a rough bound."""
 _OF_FEW, _ROUGHLY_NEAR, _FALLEN, _SMOOTHED_ROUGHLY = 0.05, 0.04, 0.15, 3.0
@@ -60,7 +62,7 @@ class _Common:
     """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, a unit.
 
     ``main`` is the line of the term that decides. ``far`` are the ends of cells of frequencies, as long as each other,
-    beyond those at which moments tell enough.
+    beyond those at which moments tell enough. ``has_cells``: otherwise integrals are in closed form.
     """
 
     others: int
@@ -69,10 +71,7 @@ class _Common:
     main: float
     far: Floats
     log_unit: float
-
-    def smoothing(self, s: float) -> float:
-        """Return sigma times s for a line at s."""
-        return max(_SMOOTHED * s / float(self.far[-1]), _LEAST_SMOOTHING)
+    has_cells: bool = True
 
 
 def bounds_by_moments(
@@ -82,11 +81,13 @@ def bounds_by_moments(
     n: int,
     parameters: Parameters,
     log_unit: float,
+    has_cells: bool = True,
 ) -> Floats:
     """Return upper bounds on D(P - E Q) for the rows P and Q of some pairs where others hold laws of some classes.
 
     ``e`` is a column of the levels E, one for each pair; ``parameters`` suit the first pair. All rows may miss mass of
-    probability. In units of e^log_unit; nan for none.
+    probability. Without cells of frequencies they are rougher, and take a fifth of the time. In units of e^log_unit;
+    nan for none.
 
     Guarantee
     ---------
@@ -100,6 +101,7 @@ def bounds_by_moments(
         common = _common(w, classes, float(np.nanmax(reach)), float(np.maximum(g, 0.0).sum()), n, parameters, log_unit)
         if common is None:
             return np.full(len(first), nan)
+        common = replace(common, has_cells=has_cells)
         parts = _chunks(len(first), classes)
         return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
 
@@ -202,7 +204,7 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
         return np.asarray(np.einsum("xy,pxy->px", masses, values))
 
     above = np.maximum(w, 0.0)
-    lines = _lines(w, above, c, mean)
+    lines = _lines(w, masses, c)
     tilt = (reduce(np.maximum, lines) + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
     doubt = 16.0 * UNIT * reach
     error = _error(masses, tilt)
@@ -218,22 +220,24 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
     valid = valid & (c.far[-1] * reach <= _AT_MOST)
     below = above / (1.0 + np.sqrt(1.0 + above / p.p_lo))  # beta(w+) w+ of docs/proofs/all_data_sets.md
     tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t, s in zip(terms, lines, strict=True)]
-    shapes, known = _integrals(w, masses, lines, tilts, mean, doubt, c)
-    valid = valid & known
-    for t, s, weights, integrals in zip(terms, lines, tilts, shapes, strict=True):
-        tilted, smoothing = exponentials(s[:, :, None] * w), c.smoothing(t.s)
+    laws = [_Tilted.of(w, s, x, mean) for s, x in zip(lines, tilts, strict=True)]
+    shapes = (
+        _integrals(laws, w, masses, mean, c) if c.has_cells else [_normal_integrals(x, mean, c.others) for x in laws]
+    )
+    for t, s, weights, law, (smoothing, *integrals) in zip(terms, lines, tilts, laws, shapes, strict=True):
+        valid = valid & law.is_known(doubt)
+        tilted = exponentials(s[:, :, None] * w)
         slow, fast = exponentials(s[:, :, None] * w - t.lam * below), exponentials(-t.lam * below)
         # |e^(zeta w) - 1| is at most e^(s w) - 1 plus x (1 + x)/2 times u^2/s^2, x = s w
         x = s[:, :, None] * plus
         shifted = np.minimum(x * slow, slow * (1.0 + error) - fast * (1.0 - error))
         against, alone = mean(minus * tilted), mean(plus * weights)
         for_it, bent = mean(plus * shifted), 0.5 * mean(plus * x * (1.0 + x) * fast)
-        moments = mean(weights)
-        powers = powers_of(moments)
+        powers = powers_of(law.moments)
         order = np.argsort(-powers, axis=1, kind="stable") if mixed else None
         unlike, unlike_bent = (_product(x, against, order) for x in (for_it, bent))
         smoothed = smoothing**2 * _product(gains, against, order)
-        sizes = np.stack([_product(gains, alone, order) + unlike + smoothed, unlike_bent + smoothed]) / moments
+        sizes = np.stack([_product(gains, alone, order) + unlike + smoothed, unlike_bent + smoothed]) / law.moments
         found = found + t.a * _term(powers, sizes, integrals, smoothing, c.others, c.log_unit)
     return np.asarray(np.where(valid, found, np.nan).max(axis=1))
 
@@ -246,8 +250,8 @@ def _error(masses: Floats, tilt: Floats) -> float:
 def _term(
     powers: Floats,
     sizes: Floats,
-    integrals: tuple[Floats, Floats],
-    smoothing: Floats | float,
+    integrals: Sequence[Floats],
+    smoothing: Floats,
     others: int,
     log_unit: float,
 ) -> Floats:
@@ -279,76 +283,100 @@ def _raised(exponent: Floats) -> Floats:
     return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
 
 
-def _lines(w: Floats, above: Floats, c: _Common, mean: Mean) -> list[Floats]:
-    """Return the line s of each term for each pair, by doubles: any lines give bounds."""
+def _lines(w: Floats, masses: Floats, c: _Common) -> list[Floats]:
+    """Return the line s of each term for each pair, by doubles, from the worst classes: any lines give bounds."""
+    few, multiples = min(_OF_LINES, len(masses)), np.array(_MULTIPLES)[:, None]
 
-    multiples = np.array(_MULTIPLES)
-    below, less = above / (1.0 + np.sqrt(1.0 + above / c.parameters.p_lo)), mean(above - w)
+    def line(t: Term) -> Floats:
+        moments = np.einsum("xy,pxy->px", masses, np.exp(t.s * w - t.lam * np.maximum(w, 0.0)))
+        worst = np.argpartition(-moments, few - 1, axis=1)[:, :few]
+        m, v = masses[worst], np.take_along_axis(w, worst[:, :, None], axis=1)
+        heights = np.stack([_height(v, m, x * t.s, t.lam, c) for x in _MULTIPLES])
+        return np.asarray(t.s * multiples[np.nan_to_num(heights, nan=inf).argmin(axis=0)])
 
-    def height_of(s: float, lam: float) -> Floats:
-        """Return about the logarithm of the term: c(u) as below, and for |M|^N the shape of a normal law."""
-        weights, slow = np.exp(s * w - lam * above), np.exp(s * w - lam * below)
-        once, moments = weights * w, mean(weights)
-        spread = c.others * (mean(once * w) / moments - (mean(once) / moments) ** 2)
-        powers = c.others * np.log(moments)
-        sizes = (c.gain * mean(above * weights) + mean(above * (slow - np.exp(-lam * below))) * less) / moments
-        scale = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=1, keepdims=True)
-        logs = powers + sizes / scale - 0.5 * np.log(spread + 2.0 / (pi * s * s))
-        return np.asarray((logs + np.log(scale)).max(axis=1) - 2.0 * log(s))
+    return [line(t) for t in c.parameters.terms]
 
-    def heights(s: float, lam: float) -> Floats:
-        return np.nan_to_num(np.stack([height_of(x * s, lam) for x in _MULTIPLES]), nan=inf)
 
-    return [t.s * multiples[heights(t.s, t.lam).argmin(axis=0)][:, None] for t in c.parameters.terms]
+def _height(w: Floats, masses: Floats, s: float, lam: float, c: _Common) -> Floats:
+    """Return about the logarithm of a term: c(u) as in ``_term``, and for |M|^N the shape of a normal law."""
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.einsum("pxy,pxy->px", masses, values))
+
+    above = np.maximum(w, 0.0)
+    below = above / (1.0 + np.sqrt(1.0 + above / c.parameters.p_lo))
+    weights, slow = np.exp(s * w - lam * above), np.exp(s * w - lam * below)
+    once, moments = weights * w, mean(weights)
+    spread = c.others * (mean(once * w) / moments - (mean(once) / moments) ** 2)
+    powers = c.others * np.log(moments)
+    sizes = c.gain * mean(above * weights) + mean(above * (slow - np.exp(-lam * below))) * mean(above - w)
+    sizes /= moments
+    scale = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=1, keepdims=True)
+    logs = powers + sizes / scale - 0.5 * np.log(spread + 2.0 / (pi * s * s))
+    return np.asarray((logs + np.log(scale)).max(axis=1) - 2.0 * log(s))
+
+
+@dataclass(frozen=True)
+class _Tilted:
+    """The laws of w tilted by e^(s w - lam w+): the weights, their sums before, w about the means, and variances."""
+
+    s: Floats
+    weights: Floats
+    moments: Floats
+    away: Floats
+    square: Floats
+    shift: Floats
+
+    @staticmethod
+    def of(w: Floats, s: Floats, weights: Floats, mean: Mean) -> _Tilted:
+        """Return the laws with weights that need not have sum 1."""
+        moments = mean(weights)
+        weights, away = weights / moments[:, :, None], w - (mean(weights * w) / moments)[:, :, None]
+        once = weights * away
+        return _Tilted(s, weights, moments, away, mean(once * away), mean(once))
+
+    def is_known(self, doubt: Floats) -> Booleans:
+        """Return whether roundings are far below the spread of the laws."""
+        spread = np.sqrt(self.square)
+        return (np.abs(self.shift) <= _CENTRED * spread) & (doubt <= _BLURRED * spread)
 
 
 def _integrals(
-    w: Floats,
-    masses: Floats,
-    lines: Sequence[Floats],
-    tilts: Sequence[Floats],
-    mean: Mean,
-    doubt: Floats,
-    c: _Common,
-) -> tuple[list[tuple[Floats, Floats]], Booleans]:
-    """Return bounds on the integrals of |M|^N e^(-sigma^2 u^2/2)/|zeta|^2, and of u^2/s^2 times that, for each term.
+    laws: Sequence[_Tilted], w: Floats, masses: Floats, mean: Mean, c: _Common
+) -> list[tuple[Floats, Floats, Floats]]:
+    """Return sigma s, and bounds on the integrals of |M|^N e^(-sigma^2 u^2/2)/|zeta|^2 and of u^2/s^2 times that.
 
-    And where roundings are far below the spread of the tilted laws. |M| is in units of its largest value.
+    For the law of each term. |M| is in units of its largest value.
     """
     far, N = c.far, c.others
     step = far[1] - far[0]
-    moments = [mean(weights) for weights in tilts]
-    centred = [w - (mean(weights * w) / whole)[:, :, None] for weights, whole in zip(tilts, moments, strict=True)]
     # of messages whose waves turn within a cell nothing is used but that cosines are at most 1
-    slow = [np.where(np.abs(away) * step <= _TURNED, x, 0.0) for x, away in zip(tilts, centred, strict=True)]
+    slow = [np.where(np.abs(law.away) * step <= _TURNED, law.weights, 0.0) for law in laws]
     waves = _waves(w, [masses * weights for weights in slow], far[0] + 0.5 * step, step)
-    found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
-    every = zip(c.parameters.terms, lines, tilts, centred, slow, moments, waves, strict=True)
-    for t, s, weights, away, slowly, whole, squares in every:
-        sigma, near = c.smoothing(t.s) / s, _cells_near(s, float(far[0]))
-        once = weights * away
-        twice = once * away
-        shift, square = (mean(x) / whole for x in (once, twice))
-        valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
-        falls, tilted, spread = list[_Fall](), weights / whole[:, :, None], np.sqrt(N * square)[:, :, None]
+    found = list[tuple[Floats, Floats, Floats]]()
+    for t, law, slowly, squares in zip(c.parameters.terms, laws, slow, waves, strict=True):
+        s, away, near = law.s, law.away, _cells_near(law.s, float(far[0]))
+        smoothing = np.full_like(s, max(_SMOOTHED * t.s / float(far[-1]), _LEAST_SMOOTHING))
+        sigma, spread = smoothing / s, np.sqrt(N * law.square)[:, :, None]
+        falls = list[_Fall]()
         turned: tuple[Floats, Floats] | None = None
         for near_by in _sets_of_messages(np.abs(away) <= part * spread for part in _NEAR_BY):
-            inside, variance, reach = _bend(np.where(near_by, tilted, 0.0), away, mean, square)
+            inside, variance, reach = _bend(law, near_by, mean)
             some = None
             if turned is None and not near_by.all():  # of messages that are far away at most waves are used
-                some = turned = _turned(near, np.where(near_by, 0.0, tilted), away, masses, inside, N)
+                some = turned = _turned(near, np.where(near_by, 0.0, law.weights), away, masses, inside, N)
             falls.append((N * variance[..., None], reach[..., None], some))
-        kept = mean(slowly) / whole
-        apart = np.sqrt(np.maximum((kept * kept)[..., None] - squares / whole[..., None] ** 2 - _OF_WAVES, 0.0))
-        wide_there = kept * mean(slowly * away * away) / whole
+        kept = mean(slowly)
+        apart = np.sqrt(np.maximum((kept * kept)[..., None] - squares - _OF_WAVES, 0.0))
+        wide_there = kept * mean(slowly * away * away)
         apart = np.maximum(apart - 0.5 * step * np.sqrt(wide_there * (1.0 + 1e-5))[..., None], 0.0)
         powers = _near_powers(near, falls), _power(0.5 * N * apart**2)
         parts = (_over(cells, power, s, sigma) for cells, power in zip((near, far), powers, strict=True))
         last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
         tails = last / far[-1], last * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * far[-1])) / s**2
         own, wide = (2.0 * (x + y + tail) for x, y, tail in zip(*parts, tails, strict=True))
-        found.append((own, wide))
-    return found, valid
+        found.append((smoothing, own, wide))
+    return found
 
 
 def _waves(w: Floats, weights: Sequence[Floats], first: float, step: float) -> list[Floats]:
@@ -432,19 +460,18 @@ def _sets_of_messages(some: Iterable[Booleans]) -> list[Booleans]:
     return found
 
 
-def _bend(
-    weights: Floats, away: Floats, mean: Mean, square: Floats
-) -> tuple[tuple[Floats, Floats, Floats], Floats, Floats]:
+def _bend(law: _Tilted, near_by: Booleans, mean: Mean) -> tuple[tuple[Floats, Floats, Floats], Floats, Floats]:
     """Return the first three moments about the centre, without sign, of some values, and how |M|^2 falls by them.
 
-    It is at most e^-f, f(u) = V u^2 (1 - u^2/reach): the variance V, and the reach. ``square`` is that of all values.
+    It is at most e^-f, f(u) = V u^2 (1 - u^2/reach): the variance V, and the reach.
     """
-    once = weights * away
-    twice = once * away
-    some, first, second, fourth = (mean(x) for x in (weights, once, twice, twice * away * away))
+    weights = np.where(near_by, law.weights, 0.0)
+    once = weights * law.away
+    twice = once * law.away
+    some, first, second, fourth = (mean(x) for x in (weights, once, twice, twice * law.away**2))
     crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
     variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
-    variance = np.where((variance > 0.5 * some * second) & (variance > 2e-4 * square), variance, 0.0)
+    variance = np.where((variance > 0.5 * some * second) & (variance > 2e-4 * law.square), variance, 0.0)
     quartic = np.maximum((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5), _LEAST)
     return (some, np.abs(first), second), variance, np.where(variance > 0.0, 24.0 * variance / quartic, inf)
 
@@ -508,40 +535,32 @@ def _rough(classes: Floats, first: Floats, second: Floats, e: Floats, s: Floats,
 
     plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
     tilted = exponentials(s[:, :, None] * w)
-    moments, grown = mean(tilted), mean(plus * tilted)
+    grown = mean(plus * tilted)
     # the part of few positive messages, with tilts 2s and s, is a share of the unit: that is what p_lo is for
     few = powers_of(mean(np.minimum(tilted, 1.0 / tilted))).max(axis=1, keepdims=True)
     beyond = logarithms_above(grown.max(axis=1, keepdims=True))
     p_lo = (log(_OF_FEW) + log_unit - beyond - few) / (2.0 * s)
     valid = (p_lo > 0.0) & (2.0 * s * p_lo <= _LARGEST_EXPONENT) & (tilt <= LARGEST) & (error <= _BLURRED)
 
-    centred = w - (mean(tilted * w) / moments)[:, :, None]
-    tilted /= moments[:, :, None]
-    shift, square = mean(tilted * centred), mean(tilted * centred * centred)
-    valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
-    near_by = np.abs(centred) <= _ROUGHLY_NEAR * np.sqrt(N * square)[:, :, None]
-    _, variance, convex = _bend(np.where(near_by, tilted, 0.0), centred, mean, square)
-    last = np.where(variance > 0.0, np.sqrt(_FALLEN * convex), 0.0)
-    powers = powers_of(moments)
-    sigma = _SMOOTHED_ROUGHLY / np.take_along_axis(last, powers.argmax(axis=1)[:, None], axis=1)
-    smoothing = sigma * s
-    x, against = s[:, :, None] * plus, mean(minus * tilted)
+    law = _Tilted.of(w, s, tilted, mean)
+    smoothing, *integrals = _normal_integrals(law, mean, N)
+    x, against = s[:, :, None] * plus, mean(minus * law.weights)
     smoothed = smoothing**2 * gain * against
     shifted, bent = (grown * (1.0 + error) - least_gain * (1.0 - error)) * against, 0.5 * mean(plus * x * (1.0 + x))
-    sizes = np.stack([gain * grown / moments + shifted + smoothed, bent * against + smoothed])
-    found = (
-        _OF_FEW
-        + _term(powers, sizes, _normal_integrals(N * variance, last, s, sigma), smoothing, N, log_unit) / p_lo**2
-    )
-    return np.asarray(np.where(valid, found, np.nan).max(axis=1)) * _SLACK
+    sizes = np.stack([gain * grown / law.moments + shifted + smoothed, bent * against + smoothed])
+    found = _OF_FEW + _term(powers_of(law.moments), sizes, integrals, smoothing, N, log_unit) / p_lo**2
+    return np.asarray(np.where(valid & law.is_known(doubt), found, np.nan).max(axis=1)) * _SLACK
 
 
-def _normal_integrals(bend: Floats, last: Floats, s: Floats, sigma: Floats) -> tuple[Floats, Floats]:
-    """Return bounds on integrals as ``_integrals`` does, where |M|^N is at most e^(-bend u^2/2) up to ``last``."""
-    bend = (1.0 - _FALLEN) * bend + sigma**2
+def _normal_integrals(law: _Tilted, mean: Mean, N: int) -> tuple[Floats, Floats, Floats]:
+    """Return what ``_integrals`` does in closed form, where |M|^N is at most e^(-bend u^2/2) up to a frequency."""
+    s, near_by = law.s, np.abs(law.away) <= _ROUGHLY_NEAR * np.sqrt(N * law.square)[:, :, None]
+    _, variance, reach = _bend(law, near_by, mean)
+    last = np.where(variance > 0.0, np.sqrt(_FALLEN * reach), 0.0)
+    sigma = _SMOOTHED_ROUGHLY / np.take_along_axis(last, law.moments.argmax(axis=1)[:, None], axis=1)
+    bend = (1.0 - _FALLEN) * N * variance + sigma**2
     z, whole = s * np.sqrt(0.5 * bend), np.sqrt(2.0 * pi / bend)
-    tail = 2.0 * exponentials(-np.minimum(0.5 * (sigma * last) ** 2, LARGEST))
-    rest = exp(-_DEPTH)
+    tail, rest = 2.0 * exponentials(-np.minimum(0.5 * (sigma * last) ** 2, LARGEST)), exp(-_DEPTH)
     own = 2.0 * sqrt(pi) / s / (z + np.sqrt(z * z + 4.0 / pi)) + np.minimum(tail / last, pi / s) + rest * pi / s
     wide = whole * np.minimum(1.0 / (s * s * bend), 1.0) + rest * sqrt(2.0 * pi) / sigma
-    return own, (wide + tail * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * last))) / s**2
+    return sigma * s, own, (wide + tail * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * last))) / s**2
