@@ -126,6 +126,8 @@ class Bracketing:
             missing = (query.digits or _USUAL_DIGITS) - answer.digits
             if missing <= 0 or answer.gap_of_evidence > gap:
                 break
+            if answer.evidence_above and answer.evidence_above[0].part.estimate_error > 0.0:  # nor is it nearer then
+                break
             if query.digits is None and answer.bound.lower <= 0.0:  # no accuracy of delta tells eps from 0
                 break
             # Where delta falls slowly in eps, digits of eps take more of delta.
