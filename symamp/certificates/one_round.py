@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,10 +27,10 @@ from symamp.certificates.evidence import Data, Proof, bits
 from symamp.certificates.mechanisms import (
     of_noise,
 )
-from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
+from symamp.certificates.text import LIMIT, At, accepted, fraction_text, integer_text
 from symamp.certificates.users import Users
 from symamp.decompositions.pairs import distinct_pairs
-from symamp.errors import ArgumentError, PrecisionError, Problem
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of, rational_of
@@ -40,9 +39,6 @@ from symamp.settings.question import Query, Question
 from symamp.sums.all_data_sets.moments import MOMENTS
 from symamp.sums.divergence import LATTICE, Enclosure, Settings, one_user_divergence
 from symamp.sums.inversion import LARGEST_EPS
-from symamp.verifier import verify
-
-FORMAT, VERSION = "symamp-certificate", 5
 
 # What is tuned: size and time against the number of answers with a certificate. The verifier checks every one.
 MORE_BITS = (0, 32, 512, 4096)
@@ -91,7 +87,7 @@ def certificate(claim: Claim) -> Data:
     >>> found["claim"]["eps"], found["settings"][0]["groups"][0]["mechanism"]["pairs"][0]["columns"][0]["on"]
     ('1/10', ['E/(1 + E)', '1/(1 + E)'])
     """
-    stated, above, below = _epsilon(claim) if claim.asked.quantity == "epsilon" else _delta(claim)
+    ends_, above, below = _epsilon(claim) if claim.asked.quantity == "epsilon" else _delta(claim)
     proofs = [] if above is None else [above]
     users = Users.of(claim.question, proofs, [e for _, e in below], None if above is None else above.at)
     sides: dict[str, Callable[[int], Data] | None] = {
@@ -101,10 +97,10 @@ def certificate(claim: Claim) -> Data:
     supposed = users.supposed((*claim.above, *(e for proof in proofs for e in proof.found)))
     is_noise = any(isinstance(e.part, NoiseInterval) for e in claim.above)
     remedy = _instead(claim.question.subject) if is_noise else "ask with a larger gap"
-    return accepted({"quantity": claim.asked.quantity, **stated}, [users.setting], sides, supposed, remedy)
+    return stated({"quantity": claim.asked.quantity, **ends_}, [users.setting], sides, supposed, remedy)
 
 
-def accepted(
+def stated(
     claim: Data,
     settings: list[Data],
     sides: dict[str, Callable[[int], Data] | None],
@@ -112,21 +108,13 @@ def accepted(
     remedy: str = "ask with a larger gap",
 ) -> Data:
     """Return the first certificate that the verifier accepts, with more and more bits, or raise PrecisionError."""
-    for more in MORE_BITS:
-        data = {
-            "format": FORMAT,
-            "version": VERSION,
-            "claim": claim,
-            "settings": settings,
-            **{name: None if made is None else made(more) for name, made in sides.items()},
-            "supposed": supposed,
-        }
-        verdict = verify(json.dumps(data))
-        if verdict.status == "valid":
-            return data
-        if verdict.error == "TooLarge":  # with more bits it is larger
-            break
-    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), remedy)
+    documents = (
+        {"claim": claim, "settings": settings}
+        | {name: None if made is None else made(more) for name, made in sides.items()}
+        | {"supposed": supposed}
+        for more in MORE_BITS
+    )
+    return accepted(documents, remedy)
 
 
 # --- the claim --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -12,14 +14,33 @@ from flint import fmpq
 from sympy.printing.str import StrPrinter
 
 from symamp.decompositions.to_law import level_of
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
+from symamp.verifier import verify
+from symamp.verifier.certificate import FORMAT, VERSION
 
 _LEAST_HEX = 10**4000
 """From here on integers are written in base 16: Python reads decimal ones of up to 4300 digits only."""
 _SPARE_BITS = 52
 """By two to minus this, relatively, points of curves are moved outward: their evaluations are repeated with other
 roundings."""
+
+
+def accepted(documents: Iterable[dict[str, Any]], remedy: str, smaller: str | None = None) -> dict[str, Any]:
+    """Return the first document that the verifier accepts, with format and version, or raise PrecisionError.
+
+    What to do is the ``remedy``; of one that is too large what makes it ``smaller``, if that is another.
+    """
+    for document in documents:
+        data = {"format": FORMAT, "version": VERSION, **document}
+        verdict = verify(json.dumps(data))
+        if verdict.status == "valid":
+            return data
+        if verdict.error == "TooLarge":  # the next ones are as large, or larger
+            remedy = smaller or remedy
+            break
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), remedy)
 
 
 def exact_double(x: float) -> str:

@@ -19,7 +19,7 @@ def schema_names() -> tuple[str, ...]:
     """Return the names of the published schemas.
 
     >>> schema_names()
-    ('certificate', 'combined', 'family', 'mechanism', 'training_certificate')
+    ('certificate', 'combined', 'family', 'mechanism')
     """
     return tuple(sorted(f.name.removesuffix(".json") for f in files(__package__).iterdir() if f.name.endswith(".json")))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -13,16 +12,14 @@ from symamp.accounting.pairs import RoundCurve
 from symamp.accounting.round import Round, level_at
 from symamp.accounting.rounds_proof import RoundsProof, Side
 from symamp.certificates.evidence import kernel_plan
-from symamp.certificates.text import fraction_text
-from symamp.errors import ArgumentError, PrecisionError, Problem
+from symamp.certificates.text import accepted, fraction_text
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
 from symamp.training.rounds import FAR_BELOW, Allocation, Counted, Maximum, OneEpoch
 from symamp.training.steps import Step
-from symamp.verifier import verify
-from symamp.verifier.training import FORMAT, VERSION
 
 Data = dict[str, Any]
 _WIDER = (fmpq(0), fmpq(1, 10**9), fmpq(1, 10**5), fmpq(1, 10**4), fmpq(1, 10**3), fmpq(1, 100))
@@ -107,9 +104,7 @@ class TrainingProof:
         shown = evidence(self.larger, False) if low > 0 else None
         if isinstance(behind, RoundsProof) and behind.below is not None:
             behind = behind.below.curves[0].round
-        data = {
-            "format": FORMAT,
-            "version": VERSION,
+        about: Data = {
             "training": self.training,
             "above": {name: evidence(name, True) for name, *_ in self.directions},
             "below": shown and {"direction": behind.direction, "evidence": shown},
@@ -117,15 +112,15 @@ class TrainingProof:
             "supposed": list(_SUPPOSED),
         }
         if shown and isinstance(behind, Counted | Maximum):
-            data["statistic"] = behind.statistic
-        for wider in _WIDER[0 if alone and is_epsilon else 1 if alone else 2 :]:
+            about["statistic"] = behind.statistic
+
+        def claim(wider: fmpq) -> Data:
             most_ = high * (1 + wider) if is_epsilon else min(high * (1 + wider), fmpq(1))
-            claim = {"quantity": asked.quantity, "delta" if is_epsilon else "eps": given}
-            data["claim"] = claim | {"lower": fraction_text(low * (1 - wider)), "upper": fraction_text(most_)}
-            verdict = verify(json.dumps(data))
-            if verdict.status == "valid":
-                return data
-        raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "take another eps")
+            ends = {"lower": fraction_text(low * (1 - wider)), "upper": fraction_text(most_)}
+            return {"quantity": asked.quantity, "delta" if is_epsilon else "eps": given, **ends}
+
+        widths = _WIDER[0 if alone and is_epsilon else 1 if alone else 2 :]
+        return accepted(({"claim": claim(wider), **about} for wider in widths), "take another eps")
 
 
 class _Points:

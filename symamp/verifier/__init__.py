@@ -6,9 +6,7 @@ wherever a copy of this folder lies; exit code 0: valid, 1: invalid, 2: malforme
 
 from __future__ import annotations
 
-from typing import Any
-
-from . import certificate, training
+from . import certificate
 from .check import MOST_PRECISION
 from .documents import MOST_BYTES, Verdict, judged, parsed
 
@@ -20,12 +18,7 @@ def verify(text: str) -> Verdict:
 
     The size of the text is counted before it is read, and the work of the whole certificate before any of it is done.
     """
-    return judged(lambda: _verdict(parsed(text)))
-
-
-def _verdict(data: Any) -> Verdict:
-    is_training = isinstance(data, dict) and data.get("format") == training.FORMAT
-    return training.verdict(data) if is_training else certificate.verdict(data)
+    return judged(lambda: certificate.verdict(parsed(text)))
 
 
 def main(path: str) -> int:

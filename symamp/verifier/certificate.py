@@ -1,4 +1,4 @@
-"""Check a certificate: its claim, its settings with their mechanisms, and the evidence for both ends.
+"""Check a certificate: its claim, its settings with their mechanisms, or training, and the evidence for both ends.
 
 PROVED, if valid: every setting is one (masses, ratios, groups); for every pair of inputs that it compares, and every
 data set, what the evidence ``above`` says, and for some data sets what that ``below`` says. epsilon: D <= delta from
@@ -13,16 +13,14 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from . import rounds
-from .check import INFINITY, MOST_WORK, Check, Number, working
+from . import rounds, training
+from .check import INFINITY, MANY, MOST_WORK, Check, Number, working
 from .claims import Claim, quoted
 from .documents import CrossedEnds, Verdict, require, shaped
 from .evidence import boxes_of_pairs, coordinates, groups, kinds
 from .setting import At, Setting
 
-FORMAT, VERSION = "symamp-certificate", 5
-MANY = 6
-"""How many times as much work many rounds may take, and the pairs of an interval."""
+FORMAT, VERSION = "symamp-certificate", 6
 _MOST_SETTINGS, _MOST_SHOWN = 64, 32
 """Settings of one document, and sentences and points of a curve that a verdict names."""
 _CERTIFICATE: dict[str, Any] = {"format": str, "version": int, "claim": dict, "settings": [dict], "supposed": [str]}
@@ -36,6 +34,8 @@ def verdict(data: Any) -> Verdict:
     said = f"has {known!a:.40}, version {data.get('version')!a:.20}" if isinstance(data, dict) else "is no object"
     is_known = known == FORMAT and data.get("version") == VERSION
     require(is_known, f"expected format {FORMAT!r}, version {VERSION}: the document {said}")
+    if "training" in data:
+        return training.verdict(data)
     sides: Sides = {side: data.get(side) for side in ("above", "below")}
     shaped(data, _CERTIFICATE | {side: type(None) if x is None else dict for side, x in sides.items()}, "certificate")
     good = 0 < len(data["settings"]) <= _MOST_SETTINGS and len(data["supposed"]) <= _MOST_SHOWN

@@ -19,7 +19,7 @@ from flint import arb, ctx, fmpq
 from .documents import Malformed, require
 
 # Limits and precisions of all checks: so that no document takes long, and so that what is seen to be equal is.
-MOST_PRECISION, MOST_FRACTION, MOST_WORK = 8192, 2**19, 10**7
+MOST_PRECISION, MOST_FRACTION, MOST_WORK, MANY = 8192, 2**19, 10**7, 6
 """Bits of balls, and of an exact fraction; operations, about a microsecond each."""
 _TERMS = 10
 """The terms of power series: fewer would drop what bounds on curvature are read from."""

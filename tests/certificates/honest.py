@@ -91,7 +91,7 @@ def certificate(settings: Any, E: F, above: list[Data] | None, below: list[Data]
     listed = [one([(settings[0], True, settings[1])])] if isinstance(settings, tuple) else settings
     sides = {"above": above, "below": below}
     return {
-        "format": "symamp-certificate", "version": 5,
+        "format": "symamp-certificate", "version": 6,
         "claim": {"quantity": "delta", "eps": eps_text(E), "lower": "0", "upper": "1"} | claim, "settings": listed,
         **{k: None if x is None else {"eps": eps_text(E), "precision": 128, "evidence": x} for k, x in sides.items()},
         "supposed": ["s"],

@@ -165,11 +165,19 @@ def test_a_table_that_is_near_to_the_mechanism_bounds_from_above_only():
     assert status(data) == "valid"
 
 
-@pytest.mark.parametrize("named", [{"version": 4}, {"version": 6}, {"format": "symamp-composed-certificate"}])
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"version": 5},
+        {"version": 7},
+        {"format": "symamp-composed-certificate"},
+        {"format": "symamp-training-certificate"},
+    ],
+)
 def test_other_formats_and_versions_are_refused(named):
     found = verify(json.dumps(certificate("blankets") | named))
     assert (found.status, found.error, found.reason.count("\n")) == ("malformed", "Malformed", 0)
-    assert "version 5: the document has" in found.reason
+    assert "version 6: the document has" in found.reason
 
 
 def test_rounds_repeat_a_data_set_and_no_mixture():
@@ -192,7 +200,7 @@ def forged(mechanism, n, lower, upper, above=None, below=None, shuffled="message
         for name, e in (("above", above), ("below", below))
     }
     claim = {"quantity": "delta", "eps": "0", "lower": str(lower), "upper": str(upper)}
-    kind = {"format": "symamp-certificate", "version": 5}
+    kind = {"format": "symamp-certificate", "version": 6}
     return kind | {"claim": claim, "settings": [setting], "supposed": []} | sides
 
 
