@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
+from functools import cache, cached_property, lru_cache, reduce
 from itertools import pairwise
 from math import ceil, exp, inf, log, pi, sqrt
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from flint import acb, arb
 from symamp.decompositions.to_law import number
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Atom, Floats, Law, Number
+from symamp.numbers.disks import exponentials
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import BALL_BITS, at_precision
@@ -59,8 +60,8 @@ _OF_ANGLES, _MOST_ANGLES = 5e-5, 300
 """What cells of angles may miss, relatively; and of how many there may be on either side."""
 _SEARCHED = np.geomspace(1e-3, 30.0, 90)
 """Tilts of remainders, in units of a rough guess."""
-_LARGEST_RATE = 300.0
-"""With a larger rate factors of densities are no doubles."""
+_LARGEST_RATE, _LARGEST_EXPONENT = 300.0, 100
+"""With a larger rate factors of densities are no doubles; and up to where exponents have hardly any roundings."""
 _MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 16, 1.001
 """The largest s X of a remainder; rounds until its kappa is nearly found, and what then may be missing."""
 _CAPS, _CAP_RANGE = 2.0 ** (np.arange(2.0, 120.0) / 3.0), 6.0
@@ -77,6 +78,13 @@ Noise = AdditiveNoise | DiscreteLaplace
 
 def _dyadic(place: float) -> float:
     return round(place * _GRID) / _GRID
+
+
+@cache
+def _falling() -> Floats:
+    """Return e^(-k/4), each rounded once."""
+    with at_precision(BALL_BITS):
+        return np.array([float((-arb(k) / 4).exp()) for k in range(4 * _LARGEST_EXPONENT + 1)])
 
 
 def _above(x: arb) -> float:
@@ -225,7 +233,15 @@ class Shape:
         return self.at(node - place)
 
     def densities(self, nodes: Sequence[float], place: float) -> Floats:
-        """Return the densities of messages on an input, next to the exact ones: by a few roundings at most."""
+        """Return the densities of messages on an input, next to the exact ones: by 2^-44 of them at most."""
+        if not self.has_rate and not self.steps:  # Gaussian noise: e^-t by quarters of t, and what is left
+            with at_precision(BALL_BITS):
+                t = float(self.precision() / 2) * (np.array(nodes) - place) ** 2
+            if t.max() < _LARGEST_EXPONENT:
+                quarters = np.floor(4.0 * t)
+                return np.asarray(_falling()[quarters.astype(int)] * exponentials(quarters / 4.0 - t)) * float(
+                    self.at(0.0)
+                )
         if not self.has_exponential_tail or self.float_rate > _LARGEST_RATE:
             return np.array([float(self.density(y, place)) for y in nodes])
         with at_precision(BALL_BITS):  # e^(-c |y - x|) is a product of what messages and inputs have by themselves

@@ -144,7 +144,7 @@ class _AllDataSets:
             result = largest(totals)
             if result <= enough or largest(cell.bounds) <= result * _NEED_NOT_BE_SHARP:
                 break
-            if largest(self.totals(rest, cells[:i])) > most:
+            if most.is_finite() and largest(self.totals(rest, cells[:i])) > most:
                 return INFINITY
             self.sharpen(cell, [k for k, x in enumerate(totals) if self.mixed or not x <= enough])
             totals = self.totals(rest, cells)
