@@ -770,6 +770,22 @@ def test_the_verifier_bounds_remainders(name):
         assert all(stage.cell(k, 1)[1] == 0 for k in (0, 1))
 
 
+@pytest.mark.parametrize("sigma", ["1/3", 1, 5])
+def test_densities_of_normal_noise_are_next_to_exact_ones(sigma):
+    noise = sa.Gaussian(sigma=sigma)
+    shape, nodes = shape_of(noise), grid_of(noise, Cut(-60)).usual.nodes
+    for x in (0.0, 3 / 1024, 0.5, 1.0):
+        for y, found in zip(nodes, shape.densities(nodes, x).tolist(), strict=True):
+            assert abs(arb(found) / shape.at(y - x) - 1) <= arb(2) ** -44
+
+
+@pytest.mark.slow
+def test_normal_noise_with_ten_thousand_users():
+    """Lines near poor ones are poor, too: all rates are offered again."""
+    answer = sa.epsilon(sa.Gaussian(sigma=1), n=10**4, delta="1e-6")
+    assert answer.upper <= 1.007 * answer.lower
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "n", "delta"),

@@ -176,10 +176,10 @@ class _Columns:
         enough = SHARPER + _OF_SMOOTHING * are_few
         rates = _TWO_RATES if p_lo > _NARROW * P and self._positive > _MANY_POSITIVE else _RATES
         for i in range(_ROUNDS):
-            # Other lines are offered near those that were chosen.
+            # Other lines are offered near those that were chosen, if these are good.
             chosen = np.array([self._lines[k].lam * P for k in used])
             near = np.abs(np.searchsorted(rates, chosen * _JUST_BELOW)[:, None] - np.arange(len(rates))) <= 1
-            self._offer(p_lo, rates[near.any(axis=0)] if i else rates, P, weights)
+            self._offer(p_lo, rates[near.any(axis=0)] if best and best.excess <= SHARP else rates, P, weights)
             solved = self._solved(p_lo, log_bads)
             if solved is None:
                 return best
