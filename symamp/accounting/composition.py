@@ -9,7 +9,7 @@ from math import exp, inf
 from typing import Any
 
 import sympy as sp
-from flint import fmpq
+from flint import arb, fmpq
 
 from symamp.accounting.curves import CurvePoints, curve_above
 from symamp.accounting.exports import event_classes, loss_distribution, opendp_profile, profile_callable, to_document
@@ -46,8 +46,8 @@ EXPORT_DELTA = "1e-12"
 """How far the tails matter where it is not said."""
 _DELTA_PER_WIDTH = 3.0
 """What sums over frequencies may leave open of delta, in units of the width of eps: a rule of thumb."""
-_LEAST_BITS, _BITS = 64, 256
-"""Of what is proved by the largest losses alone."""
+_LEAST_BITS, _BITS, _BITS_APART = 64, 256, 100
+"""Of what is proved by the largest losses alone; and by which part of its distance from 1 a level is rounded down."""
 _LARGEST_EPS = 700.0
 """Beyond it levels are long fractions."""
 
@@ -365,11 +365,15 @@ class Composition(HasCurve, Accounted):
         return Side(tuple(curves), eps, None, _BITS)
 
     def _only_level(self, query: Query) -> fmpq | None:
-        """Return the level of the question as a fraction, rounded down, if there is one round: no other one matters."""
+        """Return a level just below that of the question as a fraction, if there is one round: no other one matters.
+
+        Balls tell it from the level, so that losses there are not counted as larger than eps.
+        """
         if self.count > 1 or sp.N(query.given, 17) > _LARGEST_EPS:
             return None
         with at_precision(128):
-            below = Dyadic.of(query.level.exponential_minus_one().lower())
+            excess = query.level.exponential_minus_one()
+            below = Dyadic.of((excess - excess * arb(2) ** -_BITS_APART).lower())
         return 1 + below.fraction
 
     @undisturbed()

@@ -195,8 +195,9 @@ def _largest_losses(rounds: Rounds, eps: arb) -> tuple[arb, arb]:
     lower = upper = excess
     for found, (_, count) in zip(losses, rounds, strict=True):
         largest, chance = found[-1]
+        left = eps if len(rounds) == count == 1 else largest - room  # what the others leave, where there are others
         lower *= chance**count
-        upper *= total([p for x, p in found if not x <= largest - room]) ** count
+        upper *= total([p for x, p in found if not x <= left]) ** count
     return lower, upper
 
 

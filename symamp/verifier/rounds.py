@@ -299,5 +299,6 @@ def _largest_losses(factors: list[Any], eps: arb, up: bool) -> arb:
     value = -(-room).expm1().min(arb(0))
     for atoms, count in factors:
         largest, chance = atoms[-1]
-        value *= (sum((p for x, p in atoms if not x <= largest - room), arb(0)) if up else chance) ** count
+        left = eps if len(factors) == count == 1 else largest - room  # no rounding: a loss may be eps itself
+        value *= (sum((p for x, p in atoms if not x <= left), arb(0)) if up else chance) ** count
     return value

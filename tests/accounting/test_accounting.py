@@ -173,6 +173,16 @@ def test_sampling_encloses_the_truth_of_small_cases():
         assert Fraction(answer.lower) <= worst <= Fraction(answer.upper)
 
 
+@pytest.mark.parametrize("level", [Fraction(1), Fraction(5, 4), Fraction(3, 2)])
+def test_losses_that_are_eps_itself_do_not_count(level):
+    """One user of two: half of what is left of the report itself at 1 + 2 (E - 1)."""
+    inner, table = 1 + 2 * (level - 1), sa.FiniteMechanism([["3/4", "1/4"], ["1/4", "3/4"]])
+    answer = sa.profile(table, n=1).sampled(n=1, of=2).delta(f"log({level})")
+    truth = (Fraction(3, 4) - inner * Fraction(1, 4)) / 2
+    assert truth <= Fraction(answer.upper) <= truth * (1 + Fraction(1, 10**9))
+    assert verify(json.dumps(answer.certificate())).status == "valid"
+
+
 def test_sampling_against_the_reference():
     found = sa.profile(KRR, n=10**4, method="blanket").sampled(n=10**4, of=10**6).rounds(1000)
     answer = found.epsilon("1e-8", gap=1e-3)
