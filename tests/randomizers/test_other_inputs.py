@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from flint import fmpq
-from scipy import optimize, special
+from scipy import integrate, optimize, special
 from scipy.special import gammaln
 
 import symamp as sa
@@ -26,6 +26,7 @@ from symamp.numbers.linear_programme import feasible
 from symamp.numbers.rationals import fmpq_of
 from symamp.randomizers.catalogue import by_name, catalogue
 from symamp.randomizers.families import sampled_coordinate
+from symamp.randomizers.families.priv_unit import third_overlap
 from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
 from symamp.verifier import verify
 from tests.oracle.histograms import local_ratio, multiset_laws, worst_true_divergence
@@ -408,6 +409,32 @@ def test_without_a_dimension_the_circle_is_the_worst(c, eps0, n):
     assert answer.upper < 1.002 * answer.lower
     assert answer.lower == pytest.approx(circle.lower, rel=1e-3)
     assert "d = 2" in str(answer.dataset)
+    assert verify(json.dumps(answer.certificate())).status == "valid"
+
+
+@pytest.mark.parametrize(("d", "c"), [(4, "1/4"), (4, "2/5"), (10, "1/10"), (10, "2/5"), (100, "1/10")])
+def test_what_a_third_cap_has_in_common_with_two_that_touch(d, c):
+    """By a quadrature over the plane of two centres: points y of the sphere have the density (1 - |y|^2)^(d/2-2)."""
+    mass = Fraction(c)
+    h = optimize.brentq(lambda x: special.betainc((d - 1) / 2, 0.5, 1 - x * x) / 2 - float(mass), 0, 1)
+    root = (1 - h * h) ** 0.5
+
+    def common(sign):  # of two caps whose centres have the product -sign h
+        value, _ = integrate.dblquad(
+            lambda y, x: (d / 2 - 1) / math.pi * max(1 - x * x - y * y, 0.0) ** (d / 2 - 2),
+            h,
+            1 - 2 * h * h if sign > 0 else 1,
+            lambda x: h * (1 + sign * x) / root,
+            lambda x: (1 - x * x) ** 0.5,
+        )
+        return value
+
+    found = third_overlap(d, mass)
+    assert common(1) <= found <= common(1) + 0.03 * mass
+    assert found <= common(-1)
+    family = catalogue()["priv-unit"](c=c, eps0=2, d=d)
+    answer = sa.epsilon(family, n=10**4, delta="1e-8")
+    assert answer.lower <= answer.upper <= (1.04 if mass < Fraction(1, 3) else 1.1) * answer.lower
     assert verify(json.dumps(answer.certificate())).status == "valid"
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
-from math import atan2, cos, exp, lgamma, sin, tau
+from itertools import pairwise
+from math import atan2, ceil, cos, exp, lgamma, sin, tau
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from flint import arb
 from symamp.decompositions.pair_groups import PairGroup, free_sets
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter, Value
+from symamp.numbers.dyadic import float_above
 from symamp.numbers.optional import betaincinv
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
@@ -25,24 +28,55 @@ from symamp.randomizers.protocols import Array, Protocol, Rng, double, interval,
 from symamp.randomizers.structures import DisjointCover, packed, with_average
 
 _LARGEST = 10_000
+_BITS, _NEAR = 192, 1e-9
+"""The precision of masses of caps, and how near the height of one is enclosed."""
+_CELLS, _REACH, _PARTS = 64, 6, 10_000
+"""Cells of a cap in bounds of what two have in common, how far they go in units of 1/sqrt(d), and into how many parts
+of c the bound is rounded up."""
+
+
+def cap(d: int, height: arb) -> arb:
+    """Return a ball around the mass of the cap <x, v> >= ``height`` >= 0 of the unit sphere of d dimensions.
+
+    >>> cap(3, arb(1) / 2).contains(0.25)
+    True
+    """
+    with at_precision(_BITS):
+        x = 1 - height * height
+        ends = [y.beta_lower(arb(d - 1) / 2, arb(1) / 2, 1) / 2 if y > 0 else arb(0) for y in (x.lower(), x.upper())]
+        return ends[0].union(ends[1])
 
 
 @lru_cache(maxsize=256)
-def third_of_sphere(d: int) -> arb:
-    """Return a ball around the mass of a cap of angular radius 60 degrees on the unit sphere of d dimensions.
+def third_overlap(d: int, c: Fraction) -> Fraction | None:
+    """Return a share that a third cap has in common with each of two disjoint caps, all of mass c < 1/2 and d > 2.
 
-    It is the ratio of the integrals of sin^(d - 2) from 0 to pi/3 and from 0 to pi, both by partial integration.
+    With caps that touch and the third one opposite to their midpoint it is least: the bound a from above. It is more at
+    the midpoint, at least b; a <= b is a share of a third cap in between, as shares are continuous. None if a > b.
 
-    >>> third_of_sphere(3).contains(0.25)
-    True
+    >>> third_overlap(3, Fraction(1, 10)), third_overlap(10, Fraction(1, 10))
+    (Fraction(0, 1), Fraction(31, 100000))
     """
-    with at_precision(128 + 2 * d):
-        root = arb(3).sqrt() / 2
-        part, whole, power = (arb.pi() / 3, arb.pi(), root) if d % 2 == 0 else (arb(1) / 2, arb(2), root**2)
-        for k in range(2 + d % 2, d - 1, 2):  # power is sin^(k - 1)
-            part, whole = ((k - 1) * part - power / 2) / k, whole * (k - 1) / k
-            power *= root**2
-        return part / whole
+    with at_precision(_BITS):
+        mass = arb(fmpq_of(c))
+        if cap(d, arb(1) / 2) > mass:
+            return Fraction(0)
+        power = (d - 1) / 2.0
+        least, most = (arb(1.0 - 2.0 * float(betaincinv(power, power, float(c))) + e) for e in (-_NEAR, _NEAR))
+        if not (cap(d, least) > mass > cap(d, most)):
+            return None
+        height = least.union(most)
+        # Along a cell of heights s above one centre what the other cap cuts off is monotone: taken where s is least.
+        edges = [height + (1 - height).min(_REACH / arb(d).sqrt()) * k / _CELLS for k in range(_CELLS)]
+        masses = [x - y for x, y in pairwise([*(cap(d, s) for s in edges), arb(0)])]
+        tilt = height / (1 - height * height).sqrt()
+        shares = []
+        for sign in (1, -1):
+            cut = [tilt * ((1 + sign * s) / (1 - sign * s)).sqrt() for s in edges]
+            seen = [arb(0) if z > 1 else cap(d - 1, z.min(arb(1))) for z in cut]
+            shares.append(sum((m * x for m, x in zip(masses, seen, strict=True)), arb(0)))
+        found = Fraction(ceil(float_above(shares[0] / mass) * _PARTS), _PARTS) * c
+        return found if shares[1] > fmpq_of(found) and 2 * found <= c else None
 
 
 class PrivUnit(DisjointCover):
@@ -52,7 +86,8 @@ class PrivUnit(DisjointCover):
     cap mass c is asked, which the dimension d and the threshold fix: c is the probability that <x, v> >= threshold for
     uniform v. The dimension is optional. Without it all dimensions are meant: the upper end holds for each, and the
     lower end is attained by one, the circle (d = 2). With it the lower end is that of this dimension, and a third input
-    is shown where three caps are disjoint, as they are up to an angular radius of 60 degrees.
+    is shown whose cap has as little in common with those of the pair as is known to be possible: nothing up to an
+    angular radius of 60 degrees.
 
     The caps of the pair are disjoint, as those of opposite vectors are, the worst case (see DisjointCover). The scaling
     of the vector, known to all, changes nothing.
@@ -83,13 +118,17 @@ class PrivUnit(DisjointCover):
         return self["c"]
 
     def sets(self) -> Mapping[tuple[str, ...], sp.Expr]:
-        """The caps of the pair, and of a third input if it is disjoint from both; on a circle all arcs that fit."""
+        """The caps of the pair, and of a third input that has little in common with them; on a circle all that fit."""
         c = self.coverage()
         if self.d == 2 and c.is_number:
             return packed(c)
         pair: Mapping[tuple[str, ...], sp.Expr] = super().sets()
-        third = self.d is not None and c.is_Rational and third_of_sphere(self.d) > fmpq_of(c)
-        return {**pair, ("x2",): c} if third else pair
+        common = third_overlap(self.d, Fraction(c.p, c.q)) if self.d is not None and c.is_Rational else None
+        if common is None:
+            return pair
+        u = sp.Rational(common.numerator, common.denominator)
+        alone: dict[tuple[str, ...], sp.Expr] = {("x0",): c - u, ("x1",): c - u, ("x2",): c - 2 * u}
+        return {**alone, ("x0", "x2"): u, ("x1", "x2"): u} if u else alone
 
     def pair_groups(self) -> tuple[PairGroup, ...] | None:
         """Those of all sets of share c; without a dimension with the names of the arcs that have their laws."""
