@@ -159,6 +159,8 @@ class RoundPairs:
         curves, limits = list[RoundCurve](), Limits.of(effort)
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
         for found, count in self.rounds:
+            if isinstance(found, DirectedRound) and not (up or found.is_attained):
+                continue
             top, s = found.top, found.deviation
             budget_ = found.budget
             centre = s * s * ratio

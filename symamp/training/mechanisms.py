@@ -18,7 +18,7 @@ from symamp.accounting.curves import CurvePoint, CurvePoints
 from symamp.accounting.losses import WIDEST_SUM, gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, RoundPairs, composition_gap, round_count
 from symamp.accounting.renyi import LARGEST_ORDER, RenyiCurve
-from symamp.accounting.round import USUAL_GAP, Round
+from symamp.accounting.round import USUAL_GAP, DirectedRound, DominatingRound, Round
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
 from symamp.decompositions.to_law import number
@@ -164,9 +164,16 @@ class Training(HasCurve, Exported):
     def composition(self, direction: str) -> Composition:
         """Return the rounds that dominate all epochs in one direction, as ``symamp.compose`` takes them.
 
+        Where no data are known to attain them (several steps of an epoch, shuffled batches) what is composed has upper
+        ends only; lower ends are those of ``epsilon`` and ``delta`` of the training itself.
+
         Raises ArgumentError for another name than those in ``directions``: the two are not composed together.
         """
-        return _times(self._part(direction).above, self.epochs)
+        found = self._part(direction)
+        if found.below is None:
+            return _times(found.above, self.epochs)
+        above = ((DominatingRound(r), count) for r, count in found.above if isinstance(r, DirectedRound))
+        return _times(tuple(above), self.epochs)
 
     def _part(self, direction: str) -> Direction:
         for d in self.parts:
@@ -240,7 +247,8 @@ class Training(HasCurve, Exported):
         order 8: [5.122623911, 5.122623912]
         """
         orders = order if isinstance(order, list | tuple) else [order]
-        above, below = _renyi(self.composition(direction), orders, gap), self._part(direction).below
+        part = self._part(direction)
+        above, below = _renyi(_times(part.above, self.epochs), orders, gap), part.below
         lower = above.lower
         if below is not None:
             others = (_times(rounds, self.epochs).renyi(orders, gap=gap).lower for rounds in below)

@@ -1033,6 +1033,23 @@ def test_rounds_of_both_directions_are_not_composed():
     assert sa.compose([both[0], both[0]]).count == 2
 
 
+def test_rounds_that_no_data_attain_have_no_lower_ends():
+    """Two of three steps, and shuffled batches: what dominates them is above what data attain."""
+    for epochs in (1, 3):
+        noise = sa.training.GaussianStep(sigma=1)
+        batches = sa.training.shuffled_batches(noise=noise, steps=3, epochs=epochs, neighbours="add_remove")
+        for training in (allocation(noise=STEP, steps=3, selected=2, epochs=epochs), batches):
+            known, above = training.delta("0.1").directions, training.composition("remove")
+            answer = above.delta("0.1")
+            assert answer.lower == 0.0 < known["remove"][1] <= answer.upper < known["remove"][1] * 1.0001
+            assert above.epsilon("0.1").lower == 0.0 < above.epsilon("0.1").upper < float("inf")
+            assert above.renyi(2).lower == (0.0,)
+            assert above.tradeoff("0.1").upper[0] == 0.9
+            assert sa.compose([above, above]).delta("0.1").lower == 0.0
+    exact = allocation(noise=STEP, steps=3).composition("remove").delta("0.1")
+    assert 0.0 < exact.lower <= exact.upper < exact.lower * 1.0001
+
+
 def test_least_sigma_of_many_epochs_begins_where_rare_losses_are_known():
     """Normal losses alone begin at less than half of the noise of Poisson sampling, where one answer takes minutes."""
 
