@@ -89,8 +89,8 @@ def log_ndtr(x: float) -> float:
 def log_ndtrs(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the same for an array.
 
-    >>> log_ndtrs(np.array([-40.0, 1.0]))
-    array([-804.6084..., -0.17275...])
+    >>> [round(float(x), 4) for x in log_ndtrs(np.array([-40.0, 1.0]))]
+    [-804.6084, -0.1728]
     """
     with np.errstate(all="ignore"):
         low = np.log(0.5 * erfcx(np.abs(x) / sqrt(2.0))) - 0.5 * x * x

@@ -136,6 +136,7 @@ def test_the_command_line_writes_and_verifies(command, tmp_path, monkeypatch, ca
     assert "certificate" in printed.err
 
 
+@pytest.mark.slow
 def test_the_command_line_refuses_in_one_line(monkeypatch, capsys):
     words = "epsilon gaussian --sigma 1 --n 500 --delta 1e-5 --certificate -"
     monkeypatch.setattr(sys, "argv", ["symamp", *words.split()])

@@ -20,6 +20,7 @@ from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.step_sums import steps_of
 from symamp.verifier import verify
+from symamp.verifier.certificate import VERSION
 
 from . import histograms
 from .world import Days, Group, Joint, Table, Truth, World
@@ -281,7 +282,7 @@ def random_claim(rng):
     setting["groups"] = [{"users": n * r, "victim": True, "mechanism": table}]
     claimed = max(value, F(1, 50)) * rng.choice((F(1, 2), F(999, 1000), F(1001, 1000), F(2)))
     piece = {"kind": "steps", "victim": 0, "pair": [0, 1], "others": [[[2, (n - 1) * r]]], "signs": signs, "plan": plan}
-    data = {"format": "symamp-certificate", "version": 5, "settings": [setting], "above": None, "supposed": []}
+    data = {"format": "symamp-certificate", "version": VERSION, "settings": [setting], "above": None, "supposed": []}
     data["claim"] = {"quantity": "delta", "eps": LEVEL, "lower": str(claimed), "upper": "1"}
     data["below"] = {"eps": LEVEL, "precision": 192, "evidence": [piece]}
     return data, claimed <= value

@@ -20,6 +20,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.schemas.validation import check_document
 from symamp.sums.coordinate_sums import UnarySums
 from symamp.verifier import verify
+from symamp.verifier.certificate import VERSION
 from tests.worlds.ask import ends
 
 LEAKS, LOST = sa.participation(leaks="1/10"), sa.participation(dropout="1/5")
@@ -273,7 +274,7 @@ def random_claim(rng):
     setting = {"name": "", "count": 1, "rate": "1", "shuffled": "messages", "kept": "1", "coordinates": size}
     setting["groups"] = [{"users": n, "victim": True, "mechanism": mechanism}]
     evidence = {"kind": "sums of coordinates", "held": held, "counts": counts}
-    data = {"format": "symamp-certificate", "version": 5, "settings": [setting], "above": None, "supposed": []}
+    data = {"format": "symamp-certificate", "version": VERSION, "settings": [setting], "above": None, "supposed": []}
     data["claim"] = {"quantity": "delta", "eps": eps, "lower": str(claimed), "upper": "1"}
     data["below"] = {"eps": eps, "precision": 128, "evidence": [evidence]}
     return data, claimed <= most, counts == [[0, n]] * 2 and claimed < least
