@@ -172,8 +172,12 @@ class Training(HasCurve, Exported):
         found = self._part(direction)
         if found.below is None:
             return _times(found.above, self.epochs)
-        above = ((DominatingRound(r), count) for r, count in found.above if isinstance(r, DirectedRound))
-        return _times(tuple(above), self.epochs)
+
+        def upper(one: Round) -> Round:
+            assert isinstance(one, DirectedRound)
+            return DominatingRound(one)
+
+        return _times(tuple((upper(r), count) for r, count in found.above), self.epochs)
 
     def _part(self, direction: str) -> Direction:
         for d in self.parts:

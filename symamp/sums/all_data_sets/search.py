@@ -35,6 +35,7 @@ from symamp.sums.all_data_sets.laws import has_bound, heights_at, prepared_laws
 
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
 _JUST_BELOW = 1.0 - 1e-9
+"""By this factor a chosen rate is smaller where it is looked up: its last digit decides nothing."""
 _NARROW, _TWO_RATES = 0.97, np.array([0.0, 3.0])
 """Where p_lo is near to P = N G+ and P is large, (1 + 2 e^(-3 (p/P - 1)))/3 bends as (P/p)^2 does: two terms do."""
 _BAD_SHARE, _BAD_SHARE_OF_FEW = 1e-4, 2e-3  # of the bound; the second where few messages are positive
