@@ -36,9 +36,8 @@ def bound(
     """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
 
     ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
-    (docs/proofs/generic_all_data_sets.md). Values are in units of ``unit`` times those for which tilts and frequencies
-    of the plan are meant. A plan without terms asks for the normal law. What is at most ``enough`` need not be
-    sharp, and what is above ``most`` is infinity.
+    (docs/proofs/generic_all_data_sets.md). Tilts and frequencies are those of the plan times ``unit``. A plan without
+    terms asks for the normal law. What is at most ``enough`` need not be sharp, and what is above ``most`` is infinity.
     """
     if not plan["terms"]:
         return normal(check, laws, gains, n, what)
