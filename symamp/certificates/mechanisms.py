@@ -210,15 +210,16 @@ def of_mechanism(
 ) -> Described:
     """Return the data of one mechanism: its table, its orbits, or, of one made of others, the triples that are needed.
 
-    ``listed`` says that evaluations are about the table of all inputs of one that is made of others.
+    ``listed`` says that evaluations are about the table of all inputs of one that is made of others. Data sets about a
+    pair that its orbits do not list are triples, too.
     """
     table = mechanism.listed.numeric if listed else mechanism.numeric
     if table is not None:
         return of_table(table, at)
-    if mechanism.is_composed:
+    triples = [part for part in below if is_triple(part)]
+    if mechanism.is_composed or {part.pair for part in triples} - {*mechanism.ordered_pairs()}:
         return of_triples(above, below, at)
-    further = [x for part in below if is_triple(part) for x, _ in part.dataset]
-    return of_orbits(mechanism, at, further)
+    return of_orbits(mechanism, at, (x for part in triples for x, _ in part.dataset))
 
 
 def of_budget(ratio: sp.Expr, at: At | None) -> Described:

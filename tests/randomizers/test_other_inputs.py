@@ -17,6 +17,7 @@ from scipy import integrate, optimize, special
 from scipy.special import gammaln
 
 import symamp as sa
+from symamp.bounds.reduction import dataset_reduction
 from symamp.decompositions.pair_groups import NEAR, SMALL, PairGroup, Pattern, by_excess, compare_laws, free_sets
 from symamp.decompositions.randomizer import groups_of
 from symamp.decompositions.to_law import law_of
@@ -362,6 +363,7 @@ ENDS = [  # slug, sizes, eps0, n, upper and lower end, delta = 1e-8
     ("subset-exponential", {"s": 2, "d": 16, "k": 4}, 4, 10**3, 1.06376141, 1.05571766),
     ("duchi-vector-even", {"m": 2}, 1, 10**4, 0.04307882, 0.04305753),
     ("hcms", {"k": 65536, "m": 1024}, 4, 10**3, 0.86002220, 0.85379194),  # pairs with little p: their envelope
+    ("staircase", {"g": "1/3"}, 4, 10**3, 2.7578005, 2.6852264),  # a pair inside of the interval
 ]
 
 
@@ -382,6 +384,18 @@ def test_noise_on_few_integers_is_a_table_with_all_inputs(B):
 def test_declared_laws_name_who_holds_them():
     answer = sa.epsilon(catalogue()["subset-exponential"](s=2, d=16, k=4, eps0=4), n=10**3, delta=1e-8)
     assert "items of x0" in str(answer.dataset)
+
+
+@pytest.mark.parametrize("g", ["1/3", "1/4", "1/8", "9/20", "exp(-1)", "7/10"])
+def test_pairs_inside_of_the_staircase_have_the_laws_of_their_messages(g):
+    member = sa.Staircase(g=g, eps0="log(3)")
+    held = [(x, law) for group in groups_of(member) for x, law in group.held]
+    assert {law.pair for _, law in held} == {(x, "x1") for x in member.inputs if x not in ("x0", "x1")}
+    for x, law in held:
+        masses = dict.fromkeys((tuple(map(float, part[:2])) for part in law.components), 0.0)
+        for r0, r1, mass in dataset_reduction(member, law.pair, ((x, sp.Integer(1)),)).decomposition.components:
+            masses[float(r0), float(r1)] += float(mass)
+        assert masses == pytest.approx({tuple(map(float, p[:2])): float(p.mass) for p in law.components}, abs=1e-14)
 
 
 @pytest.mark.parametrize(("d", "c"), [(2, "1/3"), (3, "1/4"), (6, "1/10"), (10, "1/20")])

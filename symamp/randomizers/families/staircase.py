@@ -49,6 +49,10 @@ class _Place(NamedTuple):
         return rational_of(self.plain) + self.steps * g
 
 
+_ZERO, _UNIT = _Place(Fraction(0), 0), _Place(Fraction(1), 0)
+_INSIDE = _Place(Fraction(0), 2), _Place(Fraction(1), -2)
+"""The ends of the interval of inputs, and where a step of the noise falls on one of that around an end."""
+
 _Lengths = frozenset[tuple[tuple[int, int, int, bool], _Place]]
 """How many steps down the density is at three inputs, whether that is beyond the ends, and on what length."""
 
@@ -77,12 +81,11 @@ def _folding(g: sp.Expr) -> Callable[[_Place], _Place]:
 
 def _corners(g: sp.Expr, low: Fraction, high: Fraction) -> Iterator[tuple[_Place, ...]]:
     """Yield places of three inputs, the first two at distances from ``low`` to ``high``, that stand for all."""
-    value, ends = _value(g), (_Place(Fraction(0), 0), _Place(Fraction(1), 0))
-    apart, none = _Place(Fraction(0), 2), _Place(Fraction(0), 0)
+    value, ends, apart = _value(g), (_ZERO, _UNIT), _Place(Fraction(0), 2)
     least, most, folded = _Place(low, 0), _Place(high, 0), _folding(g)
 
     def near(places: Iterable[_Place], moves: Iterable[_Place]) -> list[_Place]:
-        moved = (folded(found) for x in places for move in (none, *moves) for found in (x + move, x - move))
+        moved = (folded(found) for x in places for move in (_ZERO, *moves) for found in (x + move, x - move))
         return [x for x in dict.fromkeys(moved) if 0 <= value(x) <= 1]
 
     def is_held(*x: Fraction) -> bool:
@@ -194,8 +197,8 @@ class Staircase(SlidingWindow):
         """Return where the inputs that are shown are in [0, 1]."""
         places = {"x0": sp.Integer(0), "x1": sp.Integer(1)}
         if self["g"].is_number:
-            inside = [x for x in dict.fromkeys((normal(2 * self["g"]), normal(1 - 2 * self["g"]))) if 0 < x < 1]
-            places |= {f"x{i + 2}": x for i, x in enumerate(inside)}
+            inside = dict.fromkeys(normal(place.expression(self["g"])) for place in _INSIDE)
+            places |= {f"x{i + 2}": x for i, x in enumerate(x for x in inside if 0 < x < 1)}
         return places
 
     @property
@@ -235,8 +238,20 @@ class Staircase(SlidingWindow):
         for low, high in reversed(list(pairwise(_CUTS))):
             pair = (f"places at a distance above {low}", f"up to {high}") if groups else ("x0", "x1")
             laws = (self._law(lengths, pair) for lengths in _listed(self["g"], low, high))
-            groups.append(PairGroup(pair, tuple(laws)))
+            held = tuple(("x0", law) for distance, law in self._towards_x1() if low < distance <= high)
+            groups.append(PairGroup(pair, tuple(laws), held=held))
         return tuple(groups)
+
+    def _towards_x1(self) -> Iterator[tuple[Fraction, Decomposition]]:
+        """Yield the distances of inner inputs from x1, and the laws of these pairs where all others hold x0.
+
+        Where few others send what tells the pair apart, these may be worse than the ends whatever is held there.
+        """
+        at = {normal(place.expression(self["g"])): place for place in _INSIDE}
+        for name, x in self.places().items():
+            if name not in ("x0", "x1"):
+                lengths = _lengths(self["g"], (at[x], _UNIT, _ZERO))
+                yield _value(self["g"])(_UNIT - at[x]), self._law(lengths, (name, "x1"))
 
     def _law(self, lengths: _Lengths, pair: tuple[str, str]) -> Decomposition:
         g, t = self["g"], sp.exp(self["eps0"])
