@@ -361,7 +361,7 @@ class Composition(HasCurve, Accounted):
     def _beyond_all(self, eps: str) -> Side:
         """Return what proves that nothing is left at an eps that is at least the largest losses of all rounds."""
         tops = [(found, count, found.top or fmpq(1)) for found, count in self.rounds]
-        curves = (RoundCurve(found, count, CurvePoints((), None, top), _LEAST_BITS) for found, count, top in tops)
+        curves = (RoundCurve(found, count, CurvePoints((), None, top), _LEAST_BITS, inf) for found, count, top in tops)
         return Side(tuple(curves), eps, None, _BITS)
 
     def _only_level(self, query: Query) -> fmpq | None:

@@ -83,8 +83,7 @@ class Bit(RoundAbove):
     def gap(self) -> float:
         return _WIDTH
 
-    @property
-    def accuracy(self) -> Settings:
+    def accuracy(self, width: float) -> Settings:
         return _ACCURACY
 
 

@@ -42,12 +42,16 @@ thumb."""
 
 @dataclass(frozen=True)
 class RoundCurve:
-    """Points of the curve of a round that is run ``count`` times; from below with the ``data_set`` and its n."""
+    """Points of the curve of a round that is run ``count`` times; from below with the ``data_set`` and its n.
+
+    ``width`` is the one of eps that they are for.
+    """
 
     round: Round
     count: int
     points: CurvePoints
     floor: int
+    width: float
     data_set: tuple[Repeated, int] | None = None
 
 
@@ -187,23 +191,24 @@ class RoundPairs:
                 for one, middle in ((found, centre), (found.reversed(), -centre)):
                     last = min(max(one.end(log_least), left), one.budget)
                     sides.append(Grid(middle, s, last if tail else min(last, far), points_for(width), even).levels())
-                curves.append(RoundCurve(found, count, found.points(sides[0], sides[1], log_least, bits), bits))
+                curves.append(RoundCurve(found, count, found.points(sides[0], sides[1], log_least, bits), bits, width))
                 continue
             bottom = None if top is None else 1 / top
             if up:
-                near = found.estimated(levels) if rough else found.above(levels, limits=limits)
-                beyond = found.above(tails, far=True, limits=limits)
+                near = found.estimated(levels) if rough else found.above(levels, limits=limits, width=width)
+                beyond = found.above(tails, far=True, limits=limits, width=width)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
                     last = max(points[0].level, 1 << ceil(far / log(2.0)))
                     points = tuple(p for p in points if p.level <= last)
                 curve = CurvePoints.symmetric(points, bottom, top if reaches else None)
-                curves.append(RoundCurve(found, count, curve, bits))
+                curves.append(RoundCurve(found, count, curve, bits, width))
                 continue
             worst = () if top == 1 else found.take_turns(max(centre, s / 2.0))
             for data_set in worst:
-                below = points_of(*data_set, (*levels, *tails), top, bits, limits=limits, rough=rough)
-                curves.append(RoundCurve(found, count // len(worst), below, bits, data_set))
+                at = (*levels, *tails)
+                below = points_of(*data_set, at, top, bits, limits=limits, width=width, rough=rough)
+                curves.append(RoundCurve(found, count // len(worst), below, bits, width, data_set))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves), limits.was_met)
 

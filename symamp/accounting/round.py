@@ -45,9 +45,10 @@ from symamp.sums.divergence import Settings
 # What is tuned: the width of a curve against the time of its points, all relative. Every width gives a bound.
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
 _POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIBLE) for x in (1e-5, 1e-4))
-_SLOW_POINT, _POINT_OF_BOXES = 1e-3, 1.5e-2
-"""How close the values of a round are taken: their width must stay below what a cell of the grid costs. Boxes of pairs
-are fewer where they are less close, and then there are more levels."""
+_SLOW_POINT, _POINT_OF_BOXES, _OF_WIDTH = 1e-3, 1.5e-2, 1 / 30
+"""How close the values of a round are taken: their width must stay below what a cell of the grid costs, and need be no
+less than a part of the width of eps. Boxes of pairs are fewer where they are less close, and then there are more
+levels."""
 _FEW_LEVELS = 4
 """So few are no curve."""
 _FEW_USERS = 1_000
@@ -131,11 +132,13 @@ class Round:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
         raise NotImplementedError
 
-    def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
+    def above(
+        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
+    ) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
-        ``far`` says that they matter little, so that cheap ones will do. Where the part of ``limits`` that each curve
-        has is spent, some levels have fast ones, or are left out.
+        ``far`` says that they matter little, so that cheap ones will do, and ``width`` which one of eps is aimed at.
+        Where the part of ``limits`` that each curve has is spent, some levels have fast ones, or are left out.
         """
         raise NotImplementedError
 
@@ -202,10 +205,9 @@ class ShuffledRound(Round):
         """The same for the lower end: points of a data set take less time than those of a slow upper bound."""
         return max(USUAL_GAP, self.gap / _SHARPER_BELOW) if self._is_slow and self.top is not None else self.gap
 
-    @property
-    def accuracy(self) -> Settings:
-        """How close the values of the curve are taken."""
-        return _settings(self.question.n)
+    def accuracy(self, width: float) -> Settings:
+        """Return how close the values of the curve are taken for a width of eps."""
+        return _settings(self.question.n, width)
 
     def end(self, log_delta: float) -> float:
         try:
@@ -215,7 +217,9 @@ class ShuffledRound(Round):
         except PrecisionError:  # a root next to the local budget, where floats see no difference
             return inf
 
-    def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
+    def above(
+        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
+    ) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -224,21 +228,21 @@ class ShuffledRound(Round):
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/interval.md,
         docs/proofs/users_who_differ.md, docs/proofs/kernel_sandwich.md.
         """
-        levels, tolerance = tuple(levels), self.accuracy.gap
+        levels, accuracy = tuple(levels), self.accuracy(width)
 
         def point(level: fmpq, limits: Limits, *, far: bool) -> CurvePoint:
-            found, work = self._evaluated(level, far=far)
+            found, work = self._evaluated(level, accuracy, far=far)
             limits.charge(work)
             return CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
         own = limits.part(FAR if far else NEAR)
         # The levels of a curve end where the fast bound hardly matters.
         ends = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
-        found = descend(levels, lambda e: point(e, own, far=far or e in ends), tolerance, own)
+        found = descend(levels, lambda e: point(e, own, far=far or e in ends), accuracy.gap, own)
         if far or len(self._chosen) == 1 or not own.was_met:
             return found
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
-        cheap = descend(levels, lambda e: known.get(e) or point(e, more, far=True), tolerance, more)
+        cheap = descend(levels, lambda e: known.get(e) or point(e, more, far=True), accuracy.gap, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
     def is_estimated(self, up: bool) -> bool:
@@ -247,19 +251,20 @@ class ShuffledRound(Round):
     def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
         return estimates(self._chosen[-1][1], levels, self.question.n)
 
-    def is_cheap(self, level: fmpq) -> bool:
-        """Return whether only a fast bound was evaluated at a level."""
-        return (level, True) in self._known and (level, False) not in self._known
+    def evidence(self, level: fmpq, width: float = USUAL_GAP) -> tuple[Evidence, ...]:
+        """Return certified evaluations of a bound at a level E >= 1; the largest upper end bounds all pairs.
 
-    def evidence(self, level: fmpq, *, far: bool = False) -> tuple[Evidence, ...]:
-        """Return certified evaluations of the least bound at a level E >= 1; the largest upper end bounds all pairs."""
-        return self._evaluated(level, far=far)[0]
+        It is the least bound, or a fast one where no other was evaluated for this width.
+        """
+        accuracy = self.accuracy(width)
+        far = (level, accuracy, True) in self._known and (level, accuracy, False) not in self._known
+        return self._evaluated(level, accuracy, far=far)[0]
 
-    def _evaluated(self, level: fmpq, *, far: bool) -> tuple[tuple[Evidence, ...], float]:
+    def _evaluated(self, level: fmpq, accuracy: Settings, *, far: bool) -> tuple[tuple[Evidence, ...], float]:
         """Return evidence with the work it took, the first time: levels do not depend on what was asked before."""
-        if (level, far) in self._known:
-            return self._known[level, far]
-        limits, accuracy = Limits(), self.accuracy
+        if (level, accuracy, far) in self._known:
+            return self._known[level, accuracy, far]
+        limits = Limits()
         at, best = level_at(level), tuple[Evidence, ...]()
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
@@ -269,8 +274,8 @@ class ShuffledRound(Round):
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, settings, None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
-        self._known[level, far] = best, limits.spent
-        return self._known[level, far]
+        self._known[level, accuracy, far] = best, limits.spent
+        return self._known[level, accuracy, far]
 
     def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
@@ -285,7 +290,7 @@ class ShuffledRound(Round):
         return OneRound(self.question).answer(query)
 
     @cached_property
-    def _known(self) -> dict[tuple[fmpq, bool], tuple[tuple[Evidence, ...], float]]:
+    def _known(self) -> dict[tuple[fmpq, Settings, bool], tuple[tuple[Evidence, ...], float]]:
         """What was evaluated before, with its work: a certificate repeats no search."""
         return {}
 
@@ -376,12 +381,13 @@ def points_of(
     bits: int,
     *,
     limits: Limits,
+    width: float,
     rough: bool = False,
 ) -> CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
-    Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out. ``rough``
-    points are estimates, not bounds.
+    Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out. ``width`` is
+    that of eps which is aimed at. ``rough`` points are estimates, not bounds.
     """
     levels, orders = tuple(levels), [found]
     if isinstance(found, StepSums):
@@ -390,7 +396,8 @@ def points_of(
         orders.append(found.swapped())
     parts = [(order, limits.part(BELOW / len(orders))) for order in orders]
     right, *left = (
-        estimates(order, levels, n) if rough else _descended(order, levels, n, bits, part) for order, part in parts
+        estimates(order, levels, n) if rough else _descended(order, levels, n, bits, _settings(n, width).under(part))
+        for order, part in parts
     )
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
@@ -406,32 +413,32 @@ def _tests(found: StepSums, levels: tuple[fmpq, ...], bits: int) -> Iterator[tup
                 yield (p, q) if order is found else (1 - q, 1 - p)
 
 
-def evidence_below(found: Repeated, level: Level, n: int) -> Evidence:
-    """Return the evaluation of a data set of n users at a level."""
-    return Evidence.of(found, level, found.enclose(level, n, _settings(n)))
+def evidence_below(found: Repeated, level: Level, n: int, width: float) -> Evidence:
+    """Return the evaluation of a data set of n users at a level, for a width of eps."""
+    return Evidence.of(found, level, found.enclose(level, n, _settings(n, width)))
 
 
 def estimates(part: PairBound, levels: Iterable[fmpq], n: int) -> tuple[CurvePoint, ...]:
     """Return about the points of a bound, or of data sets, at levels E >= 1, in floats: no bounds."""
-    logs = ((e, part.log_estimate(level_at(e), n, _settings(n).rough)) for e in levels)
+    logs = ((e, part.log_estimate(level_at(e), n, _POINT.rough)) for e in levels)
     values = ((e, Dyadic.of_float(exp(min(x, 0.0)))) for e, x in logs)
     return tuple(CurvePoint.of_ends(e, x, x) for e, x in values)
 
 
-def _settings(n: int) -> Settings:
-    return _POINT_OF_FEW if n <= _FEW_USERS else _POINT
+def _settings(n: int, width: float) -> Settings:
+    return (_POINT_OF_FEW if n <= _FEW_USERS else _POINT).at_least(_OF_WIDTH * width)
 
 
-def _descended(order: Repeated, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits) -> tuple[CurvePoint, ...]:
-    settings = _settings(n).under(limits)
-
+def _descended(
+    order: Repeated, levels: tuple[fmpq, ...], n: int, bits: int, settings: Settings
+) -> tuple[CurvePoint, ...]:
     def point(e: fmpq) -> CurvePoint:
         found = order.enclose(level_at(e), n, settings)
         with at_precision(found.precision + 64):
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         return CurvePoint.of_ends(e, *ends).floored(bits)
 
-    return descend(levels, point, settings.gap, limits)
+    return descend(levels, point, settings.gap, settings.limits)
 
 
 # -------------------- A round whose two worlds keep their order: one direction of composition, enclosed from both sides
@@ -554,7 +561,9 @@ class GivenRound(Round):
                     return float(arb(p.level).log())
         return inf
 
-    def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
+    def above(
+        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
+    ) -> tuple[CurvePoint, ...]:
         """Return the points that were given, whatever the levels; none of them is far."""
         return () if far else self.points
 
@@ -599,7 +608,9 @@ class SampledRound(Round):
         inner = self.base.end(log_delta - log(self.n / self.of))
         return inner if inner == inf else log1p(self.n / self.of * expm1(inner))
 
-    def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
+    def above(
+        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
+    ) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -607,7 +618,7 @@ class SampledRound(Round):
         ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: it is the rate
         times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
         """
-        return self._seen(self.base.above(self._inner(levels), far=far, limits=limits))
+        return self._seen(self.base.above(self._inner(levels), far=far, limits=limits, width=width))
 
     def is_estimated(self, up: bool) -> bool:
         return self.base.is_estimated(up)

@@ -102,7 +102,7 @@ class _Kind:
         base = curve.round.base if isinstance(curve.round, SampledRound) else curve.round
         assert isinstance(base, ShuffledRound)
         levels = [1 + (p.level - 1) / self.rate for p in curve.points.inside() if p.level >= 1]
-        known = [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]
+        known = [(e, base.evidence(e, curve.width)) for e in levels]
         methods = {e.part.method for _, found in known for e in found}
         plain = not question.victims and question.subject.participation is None
         mechanism, listed = question.subject.randomizers[0].mechanism if plain else None, question
@@ -124,7 +124,7 @@ class _Kind:
         (found, n), inside = curve.data_set, curve.points.inside()
         right, left = [p.level for p in inside if p.level >= 1], [1 / p.level for p in inside[::-1] if p.level < 1]
         orders = (found, right), (found.swapped(), left or [fmpq(1)])
-        return [[(e, evidence_below(order, level_at(e), n)) for e in levels] for order, levels in orders]
+        return [[(e, evidence_below(order, level_at(e), n, curve.width)) for e in levels] for order, levels in orders]
 
     @cached_property
     def users(self) -> Users | None:

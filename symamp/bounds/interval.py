@@ -31,7 +31,7 @@ from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.moments import bounds_by_moments
+from symamp.sums.all_data_sets.moments import bounds_by_moments, rough_bounds
 from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_laws, moments_of_rows, normal_bound
 from symamp.sums.all_data_sets.search import Found, Others, Searches
 from symamp.sums.divergence import Enclosure, Settings
@@ -461,9 +461,16 @@ class _Boxes:
         values = _by_blanket(table.hidden, (p, q), e, self.n, self.tilts, aim)
         with np.errstate(over="ignore"):
             values = np.where(e[:, 0] >= 1.0, values * self.aim * slack, inf)
-        open_ = np.flatnonzero(~(values <= _SETTLED * (self.aim - self.lost)) & (e[:, 0] >= 1.0))
+        settled = _SETTLED * (self.aim - self.lost)
+        open_ = np.flatnonzero(~(values <= settled) & (e[:, 0] >= 1.0))
+        classes = self._classes(table) if len(open_) else np.zeros(0)
+        if len(open_) and not self.is_by_normal:
+            self.limits.charge(TRIPLES.of(len(open_) * classes.size))
+            left, right = (np.pad(x[open_], ((0, 0), (0, 1))) for x in (p, q))
+            rough = rough_bounds(classes, (left, right), e[open_], self.n, aim) * self.aim * slack
+            values[open_] = np.fmin(values[open_], rough)
+            open_ = open_[~(values[open_] <= settled)]
         if len(open_):
-            classes = self._classes(table)
             order = open_[np.argsort([first[a] + 1.0 - second[b] for a, b in asked[open_]])]
             self.work += len(open_) * classes.size
             self.limits.charge(TRIPLES.of(len(open_) * classes.size * (3 + len(self.parameters.terms))))

@@ -484,7 +484,8 @@ def _of_rounds(
     less = efforts[max(efforts.index(goal.at.effort) - (not is_known), 0)]
 
     def asked(found: Composition, above: bool, accuracy: float) -> float:
-        least = _WIDEST if above and found.is_slow else min(width * accuracy, _WIDEST)
+        aimed = accuracy if above or slow else min(accuracy, _ACCURACY)  # points below take little
+        least = _WIDEST if above and found.is_slow else min(_WIDTH * aimed, _WIDEST)
         return max(least, *(one.gap if above else one.gap_below for one, _ in found.rounds))
 
     def ask(x: float, above: bool, accuracy: float) -> Answer:
@@ -512,9 +513,8 @@ def _of_rounds(
     first = whole(begun.start)
     gaps = [one.gap for one, _ in first.rounds] if isinstance(first, Composition) and not is_known else []
     usual = _SLOW_ACCURACY if slow else max((_ACCURACY, *(_OF_GAP * x for x in gaps)))
-    width = _WIDTH * (1.0 if slow else _ACCURACY / usual)
     slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
-    apart = max((_APART * min(width * usual, _WIDEST), *(2.0 * _APART * x for x in gaps)))
+    apart = max((_APART * min(_WIDTH * usual, _WIDEST), *(2.0 * _APART * x for x in gaps)))
     numbers = replace(begun, slope=slope, accuracy=usual, share=_SHARE, apart=apart)
     sides = (False,) if slow else (False, True)
     told = [up for up in sides if isinstance(first, Composition) and first.is_estimated(up)]
