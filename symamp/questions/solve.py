@@ -18,6 +18,7 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.question import Query
+from symamp.sums.all_data_sets.normal import MANY_USERS
 from symamp.sums.inversion import log_of_ball, plateau
 
 # ----------------------------------- One side of a falling curve, and the first place from its root on that proves it
@@ -34,9 +35,9 @@ than this, so that one step does not leave the range."""
 _LONGER_STEP, _STEP_BEYOND, _CLOSING = 2.0, 1.1, 0.3
 """How much longer each shift is than the one before, and than the slope says; and by which part a miss gets smaller
 where the slope alone says how far to go."""
-_ERROR_KEPT, WORTH = 0.25, 3e-4
+_ERROR_KEPT, WORTH, _IN_CLOSED_FORM = 0.25, 3e-4, 1e-4
 """What of the error of estimates a nearer place keeps as room; how much nearer, relatively, is worth evaluating one
-pair of inputs."""
+pair of inputs; and the error of extrapolations of a bound in closed form."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,13 @@ class Trial(Generic[Proof]):
     """One certified evaluation: its proof, None where it has none, and by how much the logarithm of delta misses it.
 
     ``miss`` is negative where there is room. ``worth`` is how much nearer, relatively, a place has to be to be tried,
-    too, where estimates are rough.
+    too, where estimates are rough; what is extrapolated to there is as wrong as they are, or has an ``error``.
     """
 
     proof: Proof | None
     miss: float
     worth: float = inf
+    error: float | None = None
 
 
 class Side(Protocol[Proof]):
@@ -102,7 +104,8 @@ def step_out(side: Side[Proof]) -> tuple[float, Proof] | None:
         if missed is not None and missed[1] > found.miss:
             slope = (missed[1] - found.miss) / (shift - missed[0])
         if found.proof is not None:
-            nearer = place + side.outward * (found.miss + _ERROR_KEPT * side.error) / slope
+            error = side.error if found.error is None else found.error
+            nearer = place + side.outward * (found.miss + _ERROR_KEPT * error) / slope
             if nearer > 0.0 and side.outward * (place - nearer) > found.worth * place:
                 other = side.trial(nearer)
                 if other.proof is not None:
@@ -199,8 +202,10 @@ class _Above:
         found = self._bound.evidence(level, self._n, query.settings, query.given, self._worst)
         if all(e.is_at_most(query.given) for e in found):
             is_rough = self.error > 0.0 and not query.settings.limits.is_spent()
-            worth = WORTH * len(found) if is_rough else inf
-            return Trial(found, log_miss(largest_upper(found), query.log_delta), worth)
+            is_closed = found[0].evaluator == MANY_USERS
+            worth = WORTH * (1 if is_closed else len(found)) if is_rough else inf
+            miss = log_miss(largest_upper(found), query.log_delta)
+            return Trial(found, miss, worth, _IN_CLOSED_FORM if is_closed else None)
         miss = log_miss(found[-1].upper, query.log_delta)
         part = found[-1].part
         if self.error > 0.0 and found[-1].evaluator == IN_COMMON:

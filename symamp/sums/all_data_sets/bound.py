@@ -16,7 +16,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters, Term, best_inverse_scale
 from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.moments import MOMENTS, bound_of_laws
-from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_laws, normal_bound
+from symamp.sums.all_data_sets.normal import MANY_USERS, is_worth_asking, moments_of_laws, normal_bound
 from symamp.sums.all_data_sets.search import SHARP, Found, Searches
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
 
@@ -427,7 +427,7 @@ def enclose_all_data_sets(
         everywhere = reduce(arb.max, gains).upper()
         if found is not None and (normal := _normal(distinct, gains, n, found)) < arb(found.log_value).exp():
             evidence = AllDataSetsEvidence(replace(found.parameters, terms=()), ())
-            return Enclosure(arb(0), normal, "many users", bits, merging=arb(loss), evidence=evidence)
+            return Enclosure(arb(0), normal, MANY_USERS, bits, merging=arb(loss), evidence=evidence)
         if found is not None and found.log_value < float(everywhere.log()):
             parameters = raised_to_majorant(found.parameters)
             if parameters is not None and gap >= _BY_MOMENTS:

@@ -13,6 +13,8 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, Floats, total
 
+MANY_USERS = "many users"
+"""The name of evaluations by the normal law."""
 _ERRORS, _TAIL = log(100.0), 8
 """The divergence, in the logarithm and times n, from which on the normal law is asked for; sums as far from their means
 as have a chance of e^-8/n^2 are left out."""
@@ -24,7 +26,7 @@ class Moments(NamedTuple):
     """What the normal law needs of the laws of w that other users may have, each at its worst.
 
     The mean, which all share; the least and the largest E w+; E w^2, E (w+)^2, E (w-)^2 and the variance; the absolute
-    third moment about the mean divided by the variance; the largest w and -w.
+    third moment about the mean divided by the variance; the inverse of the variance; the largest w and -w.
     """
 
     mean: arb
@@ -35,6 +37,7 @@ class Moments(NamedTuple):
     down: arb
     variance: arb
     skew: arb
+    inverse: arb
     top: arb
     bottom: arb
 
@@ -51,11 +54,12 @@ def moments_of_laws(laws: Sequence[BallGparv], gains: Sequence[arb]) -> Moments:
     mean = reduce(arb.union, [total([m * v for v, m in law]) for law in every])
     centred = [[(abs(v - mean), m) for v, m in law] for law in every]
     variances = [total([m * x * x for x, m in law]) for law in centred]
-    skews = [total([m * x * x * x for x, m in law]) / y for law, y in zip(centred, variances, strict=True)]
+    inverses = [1 / x for x in variances]
+    skews = [total([m * x * x * x for x, m in law]) * y for law, y in zip(centred, inverses, strict=True)]
     signed = [[[((s * v).max(nothing), m) for v, m in law] for law in every] for s in (1, -1)]
     up, down = ([total([m * x * x for x, m in law]) for law in side] for side in signed)
     ends = [[x for law in side for x, _ in law] for side in signed]
-    most = (reduce(arb.max, x) for x in (map(add, up, down), up, down, variances, skews, *ends))
+    most = (reduce(arb.max, x) for x in (map(add, up, down), up, down, variances, skews, inverses, *ends))
     return Moments(mean, reduce(arb.min, gains), reduce(arb.max, gains), *most)
 
 
@@ -77,9 +81,10 @@ def moments_of_rows(classes: Floats, first: Floats, second: Floats, e: Floats) -
             rounding *= _ROUNDED
             square, cube = ((m * np.abs(w - mean[:, None]) ** k).sum(axis=1) for k in (2, 3))
             slack, more = (8.0 * _ROUNDED * (m * (r + centre + 1.0) ** k).sum(axis=1) for k in (2, 3))
-            skew = (cube + more) / np.maximum(square - slack, 0.0) * (1.0 + _ROUNDED)
+            inverse = (1.0 + _ROUNDED) / np.maximum(square - slack, 0.0)
+            sizes = [up + down + 2.0 * rounding, up + rounding, down + rounding, square + slack]
             ends = [(s * w + _ROUNDED * r).max(axis=1) for s in (1, -1)]
-            found.append([up + down + 2.0 * rounding, up + rounding, down + rounding, square + slack, skew, *ends])
+            found.append([*sizes, (cube + more) * inverse * (1.0 + _ROUNDED), inverse, *ends])
     worst = np.nan_to_num(np.max(found, axis=0), nan=np.inf).T.tolist()
     some = zip(mean.tolist(), gain.tolist(), room.tolist(), worst, strict=True)
     return [Moments(arb(mu, x), arb(y - x), arb(y + x), *map(arb, row)) for mu, y, x, row in some]
@@ -93,8 +98,8 @@ def normal_bound(known: Moments, n: int) -> arb:
     At least the divergence, whatever laws with such moments, or mixtures of them, the other users have.
     Proof: docs/proofs/all_data_sets.md, section "Very many users".
     """
-    mean, gain, most_gain, both, up, down, variance, skew, top, bottom = known
-    users, loss = n - 2, gain - mean  # the others but one
+    mean, gain, most_gain, both, up, down, variance, skew, inverse, top, bottom = known
+    users, loss, most = n - 2, gain - mean, top.max(bottom)  # the others but one
     if not (users > 0 and gain > 0 and loss > 0):
         return arb("inf")
     s, t, tail = (users * variance).sqrt(), users * mean, 2 * arb(n).log() + _TAIL
@@ -102,23 +107,16 @@ def normal_bound(known: Moments, n: int) -> arb:
     least, fourth = arb(1), arb(0)
     for centre, square in ((gain, up), (loss, down)):
         least *= (1 - (2 * square * tail / users).sqrt() / centre).max(arb(0))
-        fourth += (3 * square * square + square * top.max(bottom) ** 2 / users).sqrt() / (users * centre * centre)
+        fourth += (3 * square * square + square * most**2 / users).sqrt() / (users * centre * centre)
     if not (least > 0 and s.is_finite()):
         return arb("inf")
-
-    error = skew / 2 + variance.sqrt()  # half the L1 distance from the normal law
-
-    def positive(x: arb) -> arb:
-        """At least E(S + x - E S)_+ for the sum S of all others but one or two."""
-        y = x / s
-        return x * _below(y) + s * (-y * y / 2).exp() / (2 * arb.pi()).sqrt() + error
-
-    reached = (2 * positive(t - mean + 2 * top + s / 2) / s).min(arb(1))
-    whole = positive(t) + up / gain * _below((t + top) / s) + (both * down).sqrt() / loss * reached
+    # How likely the sum of all is near 0, by the theorem of Berry and Esseen, whose constant is at most 14/25.
+    near = ((8 * most / (2 * arb.pi()).sqrt() + 28 * skew / 25) * (inverse / users).sqrt()).min(arb(1))
+    y = t / s
+    whole = t * (-y / arb(2).sqrt()).erfc() / 2 + s * (-y * y / 2).exp() / (2 * arb.pi()).sqrt()
+    whole += skew / 2 + variance.sqrt().min(
+        2 * most_gain - mean + abs(mean)
+    )  # half the L1 distance from the normal law
+    whole += near * (up / gain + (both * down).sqrt() / loss) + 2 * mean.max(arb(0))
     whole += 3 * (s + top + t.max(arb(0))) * fourth / (2 * least)
     return ((n - 1) * whole / arb(users) ** 2 + 2 * n * most_gain * (-tail).exp()).upper()
-
-
-def _below(x: arb) -> arb:
-    """Return the normal distribution function."""
-    return (-x / arb(2).sqrt()).erfc() / 2
