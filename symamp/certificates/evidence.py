@@ -309,7 +309,7 @@ def _compositions(known: Described, part: PairBound, found: FewMessagesEvidence,
             "grid": found.grids[k] / sharper**2 + _WIDER * (worst - box.log_value) / found.tilt,
         }
         texts = {key: exact_double(x) for key, x in how.items()}
-        boxes.append({"from": box.least[0], "to": box.most[0], "counted": box.grid is not None, **texts})
+        boxes.append({"from": box.first, "to": box.last, "counted": box.grid is not None, **texts})
     return {
         "inputs": [known.inputs.index(x) for x in inputs],
         "weights": [exact_double(w) for w in found.weights],

@@ -1,9 +1,9 @@
 """Few positive messages: the bound over labels itself, in closed form, for all compositions of the other users.
 
 Where few messages tell two inputs apart, the bound of ``all_data_sets`` is loose, though the theorem on labels behind
-it is not. Here that theorem is evaluated, for the laws of a few kinds of users, by the counts of their values; boxes of
-compositions share one evaluation, and the worst box is halved until it is about the worst composition that was found
-(docs/proofs/few_messages.md).
+it is not. Here that theorem is evaluated, for the laws of one or two kinds of users, by the counts of their values;
+boxes of compositions share one evaluation, and the worst box is halved until it is about the worst composition that was
+found (docs/proofs/few_messages.md).
 """
 
 from __future__ import annotations
@@ -381,13 +381,13 @@ def _plus(x: float, y: float) -> float:
 
 @dataclass(frozen=True)
 class Box:
-    """Compositions with at least and at most so many users of each kind, and the ``grid`` of its evaluation.
+    """Compositions with ``first`` to ``last`` users of the first kind, and the ``grid`` of its evaluation.
 
     Without a grid it is Chernoff's bound at the ``tilt``. ``log_value`` is about the logarithm of its value.
     """
 
-    least: Counts
-    most: Counts
+    first: int
+    last: int
     grid: int | None = None
     tilt: float = 0.0
     log_value: float = inf
@@ -407,7 +407,7 @@ class FewMessagesEvidence:
 
 
 class Compositions:
-    """The bound for kinds of users, at single compositions of ``others`` users and at boxes of them."""
+    """The bound for one or two kinds of users, at single compositions of ``others`` users and at boxes of them."""
 
     def __init__(self, kinds: Sequence[Kind], others: int, limits: Any = None) -> None:
         self.kinds, self.others, self._limits = tuple(kinds), others, limits
@@ -454,23 +454,16 @@ class Compositions:
 
     # Chernoff's bound
 
-    def chernoff(self, least: Counts, most: Counts) -> float:
-        """Return the logarithm of a bound for all compositions in a box: the least over the tilts."""
-        return self.chernoff_box(least, most)[0]
-
-    def chernoff_box(self, least: Counts, most: Counts) -> tuple[float, Box]:
-        """Return the same with the box that says at which tilt it is."""
-        terms = [self._fronts, *(c * row for c, row in zip(least, self._moments, strict=True))]
-        left = np.full(len(self._tilts), float(self.others - sum(least)))
-        rows = np.argsort(-self._moments, axis=0)
-        room = np.array([b - a for a, b in zip(least, most, strict=True)], dtype=float)
-        for row in rows:
-            taken = np.minimum(left, room[row])
-            terms.append(taken * np.take_along_axis(self._moments, row[None], axis=0)[0])
-            left = left - taken
-        logs = sums_above(*terms)
+    def chernoff(self, first: int, last: int) -> tuple[float, Box]:
+        """Return the logarithm of a bound for all compositions in a box, the least over the tilts, and that box."""
+        logs = sums_above(
+            self._fronts,
+            first * self._moments[0],
+            (self.others - last) * self._moments[-1],
+            (last - first) * self._moments.max(axis=0),
+        )
         found = int(logs.argmin())
-        return float(logs[found]), Box(least, most, None, float(self._tilts[found]))
+        return float(logs[found]), Box(first, last, None, float(self._tilts[found]))
 
     # Counts of values
 
@@ -515,29 +508,26 @@ class Compositions:
         """
         assert box.grid is not None
         try:
-            return self._value(box.least, box.most, box.grid, goal) * (1.0 + 10.0 * _SLACK)
+            least = (box.first, self.others - box.last)[: len(self.kinds)]
+            return self._value(least, box.last - box.first, box.grid, goal) * (1.0 + 10.0 * _SLACK)
         except TooManyPointsError:
             return inf
 
-    def _value(self, least: Counts, most: Counts, grid: int, goal: float) -> float:
-        uncertain = self.others - sum(least)
-        free = tuple(k for k, (a, b) in enumerate(zip(least, most, strict=True)) if b > a) if uncertain else ()
+    def _value(self, least: Counts, uncertain: int, grid: int, goal: float) -> float:
+        free = tuple(range(len(self.kinds))) if uncertain else ()
         points = self._rest(least, free, uncertain, grid)
         _, high, m, weights = _seen(points, self.tilt, 0.0)
         unit = exp_above(points.log_unit)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.where(m > 0.0, np.maximum(1.0 - m / high, 0.0), 1.0)
         found = self.gain * unit * (float(weights @ shares) + points.lost) + self._beyond
-        fronts: dict[int, float] = {}
-        for k, (a, b) in enumerate(zip(least, most, strict=True)):
-            if b == 0 or not found <= goal:
-                continue
-            rest = tuple(c - (i == k) for i, c in enumerate(least)) if a else least
-            fronts[k] = self._mixed(k, self._rest(rest, free, uncertain if a else uncertain - 1, grid))
-            found += a * fronts[k]
-        if not found <= goal:
-            return inf
-        return found + (uncertain * max(fronts[k] for k in free) if free else 0.0)
+        fronts = [0.0] * len(least)
+        for k, a in enumerate(least):
+            if (a or uncertain) and found <= goal:
+                rest = tuple(c - (i == k) for i, c in enumerate(least)) if a else least
+                fronts[k] = self._mixed(k, self._rest(rest, free, uncertain if a else uncertain - 1, grid))
+                found += a * fronts[k]
+        return found + (uncertain * max(fronts) if uncertain else 0.0) if found <= goal else inf
 
     def _mixed(self, k: int, points: Points) -> float:
         """Return the expectation of two labels of opposite signs, of one user of a kind, over the rest."""
@@ -553,51 +543,40 @@ class Compositions:
 
     # The worst composition that is found, and boxes around all of them
 
-    def single(self, counts: Counts, grid: int = len(_GRIDS) - 1) -> float:
-        """Return the bound at one composition."""
-        return self.value(Box(counts, counts, grid))
-
     @cached_property
-    def worst(self) -> tuple[Counts, float]:
-        """The worst composition that is found, and the bound there: all of one kind, then some of another."""
-        size, one = len(self.kinds), self.others
-        corners = [tuple(one * (i == k) for i in range(size)) for k in range(size)]
-        best, value, before = corners[0], exp(max(self.log_peak - _FIRST, _LEAST)), inf
+    def worst(self) -> tuple[int, float]:
+        """How many of the first kind the worst composition has that is found, and the bound there."""
+        one = self.others
+        ends = (one, 0)[: len(self.kinds)]
+        best, value, before = one, exp(max(self.log_peak - _FIRST, _LEAST)), inf
         while value < 0.9 * before:  # what is left out may be most of it
             self.aim(value)
             before = value
-            best, value = self._worst(corners, 0.0)
+            best, value = self._worst(ends, 0.0)
             if value == 0.0:
-                return corners[0], inf
-        step = one // 8
+                return one, inf
+        step = one // 8 if len(ends) > 1 else 0
         while step:
-            moved = (
-                tuple(c - step * (i == a) + step * (i == b) for i, c in enumerate(best))
-                for a in range(size)
-                for b in range(size)
-                if a != b and best[a] >= step
-            )
-            found = self._worst(moved, value)
+            found = self._worst([c for c in (best - step, best + step) if 0 <= c <= one], value)
             best, value = found if found[1] > value else (best, value)
             step //= 4
         return best, value
 
-    def _worst(self, some: Iterable[Counts], value: float) -> tuple[Counts, float]:
-        """Return the worst of some compositions that is above a value, by the middle grid; () if none is."""
-        best: Counts = ()
-        for counts in some:
-            if value == 0.0 or self.chernoff(counts, counts) > log(value):
-                found = self.single(counts, 1)
-                best, value = (counts, found) if value < found < inf else (best, value)
+    def _worst(self, some: Iterable[int], value: float) -> tuple[int, float]:
+        """Return the worst of some compositions that is above a value, by the middle grid; -1 if none is."""
+        best = -1
+        for c in some:
+            if value == 0.0 or self.chernoff(c, c)[0] > log(value):
+                found = self.value(Box(c, c, 1))
+                best, value = (c, found) if value < found < inf else (best, value)
         return best, value
 
     def cover(self, gap: float) -> tuple[float, tuple[Box, ...]]:
         """Return a bound for all compositions, and the boxes that prove it: about ``gap`` above the worst one found."""
-        size = len(self.kinds)
         _, best = self.worst
         if not 0.0 < best < inf:
             return inf, ()
-        value, first = self.chernoff_box(*(narrowed((0,) * size, (self.others,) * size, self.others) or ((), ())))
+        value, first = self.chernoff(0 if len(self.kinds) > 1 else self.others, self.others)
         todo = [(-value, 0, first)]
         boxes, looked, count = list[tuple[float, Box]](), 0, 0
         while todo:
@@ -607,20 +586,21 @@ class Compositions:
             if -bound <= log(goal) or looked > _MOST_BOXES or (self._limits is not None and self._limits.is_spent()):
                 boxes += [(-bound, box), *((-b, x) for b, _, x in todo)]
                 break
-            for least, most in halves(box, self.others):
-                found = [self.chernoff_box(least, most)]
-                if found[0][0] > log(goal) and self.others - sum(least) <= max(_WIDEST * gap * self.others, _ALWAYS):
+            middle = (box.first + box.last) // 2
+            for low, high in dict.fromkeys(((box.first, middle), (min(middle + 1, box.last), box.last))):
+                found = [self.chernoff(low, high)]
+                if found[0][0] > log(goal) and high - low <= max(_WIDEST * gap * self.others, _ALWAYS):
                     for grid in range(len(self.grids)):
-                        part = Box(least, most, grid)
-                        value = self.value(part, inf if least == most else goal)
+                        part = Box(low, high, grid)
+                        value = self.value(part, inf if low == high else goal)
                         if 0.0 < value < inf:
                             found.append((log_above(value), part))
                         if value <= goal:
                             break
-                    if least == most and found[-1][1].grid is not None:
+                    if low == high and found[-1][1].grid is not None:
                         best = max(best, exp(found[-1][0]))
                 value, part = min(found, key=lambda x: x[0])
-                if least == most:
+                if low == high:
                     boxes.append((value, part))
                 else:
                     count += 1
@@ -639,26 +619,10 @@ def _seen(points: Points, tilt: float, reach: float) -> tuple[Floats, Floats, Fl
     return low[seen], high[seen], m[seen], points.weights[seen] * exps_above(logs)
 
 
-def halves(box: Box, others: int) -> list[tuple[Counts, Counts]]:
-    """Return a box of compositions in two, cut where it is widest; its counts as narrow as those of others allow."""
-    k = max(range(len(box.least)), key=lambda i: box.most[i] - box.least[i])
-    middle = (box.least[k] + box.most[k]) // 2
-    low = box.least, tuple(middle if i == k else c for i, c in enumerate(box.most))
-    high = tuple(middle + 1 if i == k else c for i, c in enumerate(box.least)), box.most
-    return [x for x in (narrowed(*low, others), narrowed(*high, others)) if x is not None]
-
-
-def narrowed(least: Counts, most: Counts, others: int) -> tuple[Counts, Counts] | None:
-    """Return the least and the most users of each kind where all together are so many, None if they cannot be."""
-    down = tuple(max(a, others - sum(most) + b) for a, b in zip(least, most, strict=True))
-    up = tuple(min(b, others - sum(least) + a) for a, b in zip(least, most, strict=True))
-    return None if any(a > b for a, b in zip(down, up, strict=True)) else (down, up)
-
-
 # ------------------------------------------------------------------------- The bound of laws that inputs have, or mix
 
-_MOST_KINDS = 4
-"""Compositions of more kinds of users are too many."""
+_MOST_KINDS = 2
+"""More kinds of users have so many compositions that the bound over all data sets says more."""
 _OTHER_WEIGHTS = (0.3, 0.1, 0.03)
 """What the labels of one kind of users may count, where all others count 1."""
 
@@ -704,8 +668,8 @@ class FewMessages:
             usual = (1.0,) * len(self.kinds)
             if self._weights is None and not self.mixed:
                 tried = [usual]
-                for k in range(len(self.kinds)) if len(self.kinds) > 1 else ():
-                    tried += [tuple(w if i == k else 1.0 for i in range(len(self.kinds))) for w in _OTHER_WEIGHTS]
+                if len(self.kinds) > 1:
+                    tried += [pair for w in _OTHER_WEIGHTS for pair in ((w, 1.0), (1.0, w))]
                 every = [(self._of(laws, w, n, limits), w) for w in tried]
                 found, self._weights = min(every, key=lambda x: x[0].worst[1])
                 return found, self._weights
@@ -722,7 +686,7 @@ def _have_signs(laws: Sequence[BallGparv]) -> bool:
 
 
 def are_comonotone(kinds: Sequence[Sequence[BallGparv]]) -> bool:
-    """Return whether of any two kinds one has P and Q at least as large as the other everywhere, at all their ends.
+    """Return whether of two kinds one has P and Q at least as large as the other everywhere, at all their ends.
 
     P(y) = E[w_+; w_+ > y] for real y, Q(x) = E[w_-; w_- < x]. Balls of less than 2^-96 around 0 count as 0: what is not
     told is bounded on the page (docs/proofs/few_messages.md).
@@ -731,14 +695,8 @@ def are_comonotone(kinds: Sequence[Sequence[BallGparv]]) -> bool:
     if any(len(kind) not in (1, ends) for kind in kinds):
         return False
     rows = [[kind[i if len(kind) > 1 else 0] for kind in kinds] for i in range(ends)]
-    for a in range(len(kinds)):
-        for b in range(a):
-            signs = set[int]()
-            for row in rows:
-                signs |= _signs(row[a], row[b])
-            if signs >= {1, -1} or 0 in signs:
-                return False
-    return True
+    signs = set[int]().union(*(_signs(row[0], row[-1]) for row in rows))
+    return not signs >= {1, -1} and 0 not in signs
 
 
 def _signs(one: BallGparv, other: BallGparv) -> set[int]:
