@@ -14,12 +14,16 @@ ALL := --nbmake --nbmake-timeout=300 notebooks tests symamp
 # What is imported is compiled once, by the process that imports it first: pip would compile ten times as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-oldest test-portable fuzz lint docs linkcheck bench package-check clean
+.PHONY: demo test tests test-all test-oldest test-portable fuzz lint docs linkcheck bench package-check clean
 
 demo: $(BASE)
 	$(BIN)/python -m symamp.command_line.demo
 
-test: lint
+# Side by side: one process would be idle while mypy runs.
+test: $(DEV)
+	$(MAKE) --no-print-directory -j2 lint tests
+
+tests: $(DEV)
 	$(PYTEST) --durations=10 $(ALL)
 
 test-all: lint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from operator import itemgetter
 from types import MappingProxyType
@@ -45,20 +45,23 @@ def named(name: object, setting: Setting) -> Bound:
     return BOUNDS[name]
 
 
-def by_default(subject: Subject) -> tuple[Bound, ...]:
-    """Return the proved bounds of which the smallest is taken, fast ones first.
+def by_default(subject: Subject) -> Iterator[Bound]:
+    """Yield the proved bounds of which the smallest is taken, fast ones first.
 
     Raises SupportMismatchError if none applies.
     """
-    proved = [a for a in BOUNDS.values() if a.proof_status.is_guarantee and a.unsupported_reason(subject) is None]
-    ranked = [a for a in BOUNDS.values() if a.rank is not None and a.proof_status.is_guarantee]
-    found = tuple(a for a in proved if a.rank is not None and not a.skip_by_default(subject.randomizers[0]))
-    if subject.participation is not None and subject.randomizers[0].mechanism is None:
-        found = tuple(proved)  # where messages have a density, only bounds that are looser by themselves are triples
-    if not found:
+    guaranteed = [a for a in BOUNDS.values() if a.proof_status.is_guarantee]
+    randomizer = subject.randomizers[0]
+    found = (a for a in guaranteed if a.unsupported_reason(subject) is None)
+    if subject.participation is None or randomizer.mechanism is not None:
+        found = (a for a in found if a.rank is not None and not a.skip_by_default(randomizer))
+    # Else messages have a density: only bounds that are looser by themselves are triples.
+    if (first := next(found, None)) is None:
+        ranked = (a for a in guaranteed if a.rank is not None)
         reasons = "; ".join(f"{a.name}: {a.unsupported_reason(subject)}" for a in ranked)
         raise SupportMismatchError("mechanism", Problem(f"no bound applies to {subject!r}"), reasons)
-    return found
+    yield first
+    yield from found
 
 
 # --------------------------------------------------- The search in floats: which upper bound is the least at a question
@@ -83,8 +86,9 @@ class CandidateBounds:
     def __init__(
         self, subject: Subject, method: str | None, progress: Progress | None = None, *, many: bool = False
     ) -> None:
-        proved = (found for found in by_default(subject) if not (many and found.takes_seconds(subject.randomizers[0])))
-        self._analyses = tuple(proved) if method is None else (named(method, subject),)
+        proved = by_default(subject) if method is None else (named(method, subject),)
+        left_out = many and method is None
+        self._analyses = tuple(a for a in proved if not (left_out and a.takes_seconds(subject.randomizers[0])))
         self._subject, self._progress = subject, progress
         self._made: dict[str, MaxOverPairs] = {}
         self._floors: dict[str, tuple[PairBound, ...]] = {}

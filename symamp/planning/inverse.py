@@ -444,7 +444,7 @@ class Fixed:
             if isinstance(about, HeterogeneousUsers):
                 return Profile(Question.of_users(about))
             # Whatever bounds it from above will do where the lower end is wanted.
-            method = self.method if above else by_default(about)[0].name
+            method = self.method if above else next(by_default(about)).name
             return Profile(Question.of(about, count(x), method))
 
         return proofs(

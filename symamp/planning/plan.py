@@ -216,7 +216,7 @@ def plan(
 
     >>> import symamp as sa
     >>> attributes = {"browser": [sa.RandomizedResponse(k=16)], "country": [sa.RandomizedResponse(k=8)]}
-    >>> plan = sa.plan(attributes, n=10**6, eps=1, delta="1e-8", rounds=30)
+    >>> plan = sa.plan(attributes, n=10**6, eps=1, delta="1e-8", rounds=30, method="blanket")
     >>> sorted(plan.mechanisms), plan.private.upper <= 1e-8
     (['browser', 'country'], True)
     """

@@ -216,11 +216,11 @@ class ManyEnds(ShownAsTable):
     """What is shown of several brackets: all ends rounded outward, in a text and as a table.
 
     >>> import symamp as sa
-    >>> curve = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=1000).renyi([2, 3])
+    >>> curve = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=1000).renyi([2, 3], gap="0.01")
     >>> print(f"{curve:.1e}")
     1 x (RandomizedResponse(k=10, eps0=1), n = 1,000)
-    order 2: [5.0e-04, 5.1e-04]
-    order 3: [7.5e-04, 7.6e-04]
+    order 2: [4.9e-04, 5.1e-04]
+    order 3: [7.4e-04, 7.6e-04]
     """
 
     text: str

@@ -186,7 +186,7 @@ def _parse_or_refuse(text):
         assert seconds < 10, text
 
 
-@settings(fuzz, max_examples=2000)
+@settings(fuzz, max_examples=1000)
 @given(st.text())
 @example("\ud800")
 @example("1if 2else 3")
@@ -194,13 +194,13 @@ def test_fuzz_any_text(text):
     _parse_or_refuse(text)
 
 
-@settings(fuzz, max_examples=1000)
+@settings(fuzz, max_examples=500)
 @given(tokens.map("".join))
 def test_fuzz_tokens(text):
     _parse_or_refuse(text)
 
 
-@settings(fuzz, max_examples=400)
+@settings(fuzz, max_examples=200)
 @given(well_formed)
 def test_fuzz_well_formed(text):
     """What is accepted has the value that ball arithmetic finds from the text alone."""

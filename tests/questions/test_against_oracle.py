@@ -208,7 +208,7 @@ def check_table(seed, users=5):
 # ----------------------------------------------------------------------------------------------------- random tables
 
 
-@pytest.mark.parametrize("chunk", some(range(25), 9))
+@pytest.mark.parametrize("chunk", some(range(25), 5))
 def test_delta_of_random_tables(chunk):
     for seed in range(8 * chunk, 8 * chunk + 8):
         check_table(seed)

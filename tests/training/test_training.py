@@ -123,7 +123,7 @@ def random_law(rng, messages):
     return tuple(Fraction(x, sum(shares)) for x in shares) if any(shares) else random_law(rng, messages)
 
 
-@pytest.mark.parametrize("seed", some(range(40), 8))
+@pytest.mark.parametrize("seed", some(range(40), 5))
 def test_random_tables(seed):
     """Both directions of delta, and eps of their maximum, against an enumeration of all messages of all epochs."""
     rng = Random(seed)
@@ -1033,19 +1033,28 @@ def test_rounds_of_both_directions_are_not_composed():
     assert sa.compose([both[0], both[0]]).count == 2
 
 
-def test_rounds_that_no_data_attain_have_no_lower_ends():
+@pytest.mark.parametrize(
+    ("of", "epochs"),
+    some([("steps", 3), ("steps", 1), ("batches", 1), ("batches", 3)], 2),
+)
+def test_rounds_that_no_data_attain_have_no_lower_ends(of, epochs):
     """Two of three steps, and shuffled batches: what dominates them is above what data attain."""
-    for epochs in (1, 3):
+    if of == "steps":
+        training = allocation(noise=STEP, steps=3, selected=2, epochs=epochs)
+    else:
         noise = sa.training.GaussianStep(sigma=1)
-        batches = sa.training.shuffled_batches(noise=noise, steps=3, epochs=epochs, neighbours="add_remove")
-        for training in (allocation(noise=STEP, steps=3, selected=2, epochs=epochs), batches):
-            known, above = training.delta("0.1").directions, training.composition("remove")
-            answer = above.delta("0.1")
-            assert answer.lower == 0.0 < known["remove"][1] <= answer.upper < known["remove"][1] * 1.0001
-            assert above.epsilon("0.1").lower == 0.0 < above.epsilon("0.1").upper < float("inf")
-            assert above.renyi(2).lower == (0.0,)
-            assert above.tradeoff("0.1").upper[0] == 0.9
-            assert sa.compose([above, above]).delta("0.1").lower == 0.0
+        training = sa.training.shuffled_batches(noise=noise, steps=3, epochs=epochs, neighbours="add_remove")
+    known, above = training.delta("0.1").directions, training.composition("remove")
+    answer = above.delta("0.1")
+    assert answer.lower == 0.0 < known["remove"][1] <= answer.upper < known["remove"][1] * 1.0001
+    epsilon = above.epsilon("0.1", gap=1e-2)
+    assert epsilon.lower == 0.0 < epsilon.upper < float("inf")
+    assert above.renyi(2, gap=1e-2).lower == (0.0,)
+    assert above.tradeoff("0.1", gap=1e-2).upper[0] == 0.9
+    assert sa.compose([above, above]).delta("0.1", gap=1e-2).lower == 0.0
+
+
+def test_one_step_has_both_ends():
     exact = allocation(noise=STEP, steps=3).composition("remove").delta("0.1")
     assert 0.0 < exact.lower <= exact.upper < exact.lower * 1.0001
 
@@ -1131,13 +1140,13 @@ def test_renyi_divergences_of_several_steps():
     """Blocks bound them from above, all blocks count, and a statistic from below."""
     normal = allocation(noise=sa.training.GaussianStep(sigma=2), steps=4, selected=2, epochs=3)
     exact = 3 * np.log((1 + 4 * np.exp(0.25) + np.exp(0.5)) / 6)
-    found = normal.renyi("remove", 2, gap=1e-2)
+    found = normal.renyi("remove", 2, gap=3e-2)
     assert 0.95 * exact < found.lower[0] < exact < found.upper[0] < 1.05 * exact
     p, q = oracle.allocation(3, 2, *SKEWED), oracle.allocation(3, 0, *SKEWED)
     finite = allocation(noise=table(*SKEWED), steps=3, selected=2, epochs=2)
     for name, (first, second) in (("remove", (p, q)), ("add", (q, p))):
         value = np.log(float(sum(first[y] ** 3 / second[y] ** 2 for y in p)))
-        found = finite.renyi(name, 3, gap=1e-2)
+        found = finite.renyi(name, 3, gap=3e-2)
         assert 0.8 * value < found.lower[0] <= value <= found.upper[0] < 1.5 * value
 
 
