@@ -20,7 +20,7 @@ from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.optional import optional
-from symamp.numbers.rationals import Vertex, fmpq_of
+from symamp.numbers.rationals import Vertex, fmpq_of, log_ball
 from symamp.numbers.reading import budget, exact_number, failure_probability, listed
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.sums.inversion import log_of
@@ -241,9 +241,13 @@ def profile_callable(vertices: list[Vertex]) -> Callable[[float], float]:
     0.25
     """
     levels = [e for e, _ in vertices]
+    with at_precision(128):
+        last = float_above(log_ball(levels[-1])) if levels[-1] > 0 else 0.0
 
     @undisturbed()
     def delta(eps: float) -> float:
+        if isinstance(eps, float) and eps > last:  # searches for a small delta ask about any eps, inf among them
+            return float_above(arb(vertices[-1][1]))
         with at_precision(128):
             ball = number(budget(eps))().exp()
             mantissa, exponent = ball.lower().man_exp()

@@ -281,6 +281,18 @@ def test_opendp_takes_the_profile():
     assert taken.epsilon(1e-8) == pytest.approx(0.00273, rel=2e-3)
 
 
+def test_opendp_may_ask_about_any_eps():
+    """It searches up to infinity where the bounds stay above the delta: then no eps is known."""
+    pytest.importorskip("opendp")
+    rounds = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=10**4).rounds(30)
+    known, taken = rounds.to_callable(), rounds.to_opendp()
+    assert 1e-12 < known(10.0**6) == known(1e300) == known(math.inf) < 2e-12
+    assert taken.epsilon(1e-12) == math.inf
+    assert taken.epsilon(1e-11) == pytest.approx(rounds.epsilon("1e-11").upper, rel=1e-2)
+    with pytest.raises(sa.errors.ArgumentError, match="eps"):
+        known(math.nan)
+
+
 def test_orders_that_differ_are_both_evaluated():
     """A data set whose two orders have different laws: the curve below 1 is that of the other order."""
     table = sa.FiniteMechanism([["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8", "3/8", "1/2"]])
