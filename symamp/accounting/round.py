@@ -34,7 +34,6 @@ from symamp.numbers.limits import BELOW, CHEAP, FAR, NEAR, Limits
 from symamp.numbers.rationals import fmpq_of, log_ball, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
-from symamp.questions.bracket import Interval
 from symamp.questions.profile import OneRound
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import COVERED, OF_GROUPS
@@ -453,11 +452,8 @@ class DirectedRound(Round):
 
     direction: str
     """The name of the order: rounds of different ones are not composed."""
-
-    @property
-    def is_attained(self) -> bool:
-        """Whether some data have the divergence of the pair; else only upper ends are theirs."""
-        return True
+    is_attained: bool
+    """Whether some data have the divergence of the pair; else only upper ends are theirs."""
 
     def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
         """Return a lower and an upper end of the divergence at a level E >= 1; e^log_least is too small to matter."""
@@ -480,51 +476,6 @@ class DirectedRound(Round):
         reflected = tuple(p.reflected() for p in found(other, left)[::-1] if p.level > 1)
         bottom = None if other.top is None else 1 / other.top
         return CurvePoints((*reflected, *found(self, right)), bottom, self.top)
-
-
-@dataclass(frozen=True)
-class DominatingRound(DirectedRound):
-    """A round with one order of the two worlds that no data need attain: only upper bounds are used."""
-
-    base: DirectedRound
-
-    @property
-    def is_attained(self) -> bool:
-        return False
-
-    @property
-    def direction(self) -> str:  # type: ignore[override]
-        """That of the base."""
-        return self.base.direction
-
-    @property
-    def text(self) -> str:
-        return self.base.text
-
-    @property
-    def ratio(self) -> sp.Expr | None:
-        return self.base.ratio
-
-    @property
-    def deviation(self) -> float:
-        return self.base.deviation
-
-    @property
-    def gap(self) -> float:
-        return self.base.gap
-
-    def end(self, log_delta: float) -> float:
-        return self.base.end(log_delta)
-
-    def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
-        return self.base.enclose(level, log_least)
-
-    def reversed(self) -> DominatingRound:
-        return DominatingRound(self.base.reversed())
-
-    def alone(self, query: Query) -> Answer | None:
-        found = self.base.alone(query)
-        return found and replace(found, least=ZERO, bound=Interval(0.0, found.upper))
 
 
 # -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given

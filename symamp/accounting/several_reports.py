@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,11 +20,11 @@ from symamp.accounting.rounds_proof import MORE_SLACK, SLACK, RoundsProof
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.certificates.evidence import steps
 from symamp.certificates.mechanisms import Described
-from symamp.certificates.text import At, fraction_text
+from symamp.certificates.text import At, accepted, fraction_text
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError, PrecisionError, Problem, SymampError, checked_call
+from symamp.errors import ArgumentError, Problem, SymampError, checked_call
 from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
@@ -43,7 +43,6 @@ from symamp.sums.coordinate_sums import proved_epsilon
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import log_of, log_of_ball
 from symamp.sums.step_sums import StepSum, steps_of
-from symamp.verifier import verify
 
 SEEN = SHUFFLED, ROUNDS, BUNDLED = "shuffled", "rounds", "bundled"
 """What is seen of several reports of each user: all in one shuffle, one shuffle each, or all of one user together."""
@@ -113,39 +112,32 @@ class TogetherProof:
 
         Raises ArgumentError where that is from elsewhere, PrecisionError if the verifier does not accept it.
         """
-        if isinstance(self.above, Answer):
-            data = self.above.certificate() | {"below": None}
-            if asked.quantity == "epsilon":
-                given, high = {"delta": fraction_text(asked.given)}, most.fraction
-            else:
-                given, high = {"eps": At.of(asked.given).text}, min(most.fraction * (1 + SLACK), fmpq(1))
-            data["claim"] = {"quantity": asked.quantity, **given, "lower": "0", "upper": fraction_text(high)}
-            data["settings"][0] |= {"reports": self.steps} if self.steps > 1 else {}
-            data["supposed"].append(f"All reports together tell no more than {self.by}.")
-            for slack in _SLACKS if self.steps > 1 and least.mantissa > 0 else ():
-                if more := self._with_lower(data, asked, least.fraction * (1 - slack)):
-                    return more
-            verdict = verify(json.dumps(data))
-            if verdict.status != "valid":
-                told = Problem(f"the verifier refuses it: {verdict.reason}")
-                raise PrecisionError("certificate", told, "ask with another gap")
-            return data
-        if not isinstance(self.above, RoundsProof):
+        if isinstance(self.above, RoundsProof):
+            return replace(self.above, below=None).certificate(asked, ZERO, most, rounds)
+        if not isinstance(self.above, Answer):
             told = Problem(f"an upper end by {self.by} has no certificate")
             raise ArgumentError("certificate", told, "ask sa.epsilon or sa.delta about these users, or seen='rounds'")
-        return replace(self.above, below=None).certificate(asked, ZERO, most, rounds)
+        data, is_epsilon = self.above.certificate(), asked.quantity == "epsilon"
+        given = {"delta": fraction_text(asked.given)} if is_epsilon else {"eps": At.of(asked.given).text}
+        high = most.fraction if is_epsilon else min(most.fraction * (1 + SLACK), fmpq(1))
+        data["settings"][0] |= {"reports": self.steps} if self.steps > 1 else {}
+        data["supposed"].append(f"All reports together tell no more than {self.by}.")
 
-    def _with_lower(self, data: dict[str, Any], asked: Query, low: fmpq) -> dict[str, Any] | None:
-        """Return the certificate with a lower end, if the verifier accepts it."""
-        text, is_epsilon = fraction_text(low), asked.quantity == "epsilon"
-        eps = float(low.p) / float(low.q) if is_epsilon else float(sp.N(asked.given, 17))
-        mechanism = data["settings"][0]["groups"][0]["mechanism"]
-        made = None if self.data_sets is None else self.data_sets.evidence(mechanism, eps)
-        if made is None:
-            return None
-        side = {"eps": text if is_epsilon else data["claim"]["eps"], "precision": _BITS_OF_STEPS, "evidence": [made]}
-        more = data | {"below": side, "claim": data["claim"] | {"lower": text}}
-        return more if verify(json.dumps(more)).status == "valid" else None
+        def documents() -> Iterator[dict[str, Any]]:
+            known = self.data_sets if self.steps > 1 and least.mantissa > 0 else None
+            for low in (*(least.fraction * (1 - slack) for slack in _SLACKS if known), fmpq(0)):
+                text, side = fraction_text(low), None
+                if known is not None and low > 0:
+                    eps = sp.N(rational_of(low) if is_epsilon else asked.given, 17)
+                    made = known.evidence(data["settings"][0]["groups"][0]["mechanism"], float(eps))
+                    if made is None:
+                        continue
+                    at = {"eps": text} if is_epsilon else given
+                    side = at | {"precision": _BITS_OF_STEPS, "evidence": [made]}
+                claim = {"quantity": asked.quantity, **given, "lower": text, "upper": fraction_text(high)}
+                yield data | {"below": side, "claim": claim}
+
+        return accepted(documents(), "ask with another gap")
 
 
 @dataclass(frozen=True, repr=False)

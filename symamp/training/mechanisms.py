@@ -18,7 +18,7 @@ from symamp.accounting.curves import CurvePoint, CurvePoints
 from symamp.accounting.losses import WIDEST_SUM, gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, RoundPairs, composition_gap, round_count
 from symamp.accounting.renyi import LARGEST_ORDER, RenyiCurve
-from symamp.accounting.round import USUAL_GAP, DirectedRound, DominatingRound, Round
+from symamp.accounting.round import USUAL_GAP, Round
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.accounting.tradeoff import TradeOff
 from symamp.decompositions.to_law import number
@@ -174,8 +174,8 @@ class Training(HasCurve, Exported):
             return _times(found.above, self.epochs)
 
         def upper(one: Round) -> Round:
-            assert isinstance(one, DirectedRound)
-            return DominatingRound(one)
+            assert isinstance(one, OneEpoch)
+            return replace(one, is_attained=False)
 
         return _times(tuple((upper(r), count) for r, count in found.above), self.epochs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -92,10 +92,28 @@ class Found(NamedTuple):
     sharp: bool = True
 
 
+@dataclass
+class _Stored:
+    """What is known of equal epochs: many questions ask for the same."""
+
+    enclosed: dict[str, dict[float, tuple[Dyadic, Dyadic, bool]]] = field(default_factory=dict)
+    """Both ends, and whether they are sharp, by level and accuracy."""
+    roots: dict[tuple[float, int], float] = field(default_factory=dict)
+    """Roots that were sought, by the logarithm of delta and the side."""
+    slopes: dict[float, float] = field(default_factory=dict)
+    """Slopes near roots for which there are no estimates, by the logarithm of delta."""
+
+
+@lru_cache(maxsize=256)
+def _stored(epoch: OneEpoch) -> _Stored:
+    return _Stored()
+
+
+@dataclass(frozen=True)
 class OneEpoch(DirectedRound):
     """One epoch in one direction: "remove" has the world with the example first, "add" the one without."""
 
-    direction: str
+    is_attained: bool = field(default=True, kw_only=True)
 
     @property
     def ratio(self) -> sp.Expr | None:
@@ -110,7 +128,7 @@ class OneEpoch(DirectedRound):
     def reversed(self) -> OneEpoch:
         """Return the other direction; with replacement both are equal."""
         other = {"remove": "add", "add": "remove"}.get(self.direction, self.direction)
-        return replace(self, direction=other)  # type: ignore[type-var]
+        return replace(self, direction=other)  # type: ignore[call-arg]
 
     def found(self, level: Level, log_least: float) -> Found:
         """Return the divergence of the pair at a level E >= 1; e^log_least is too small to matter."""
@@ -125,9 +143,13 @@ class OneEpoch(DirectedRound):
         """
         return self._known(level, log_least)[:2]
 
+    @property
+    def _stored(self) -> _Stored:
+        return _stored(replace(self, is_attained=True))
+
     def _known(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic, bool]:
         """Return both ends, and whether they are sharp."""
-        known = _enclosed(self).setdefault(level.text, {})
+        known = self._stored.enclosed.setdefault(level.text, {})
         if log_least not in known:
             found = self.found(level, log_least)
             low, high = found.ends
@@ -141,7 +163,7 @@ class OneEpoch(DirectedRound):
 
     def asked(self, level: Level) -> float:
         """Return the last ``log_least`` of an enclosure that was made at a level; if none was, that of a large one."""
-        return next(reversed(_enclosed(self).get(level.text, {})), _LEAST_LOG)
+        return next(reversed(self._stored.enclosed.get(level.text, {})), _LEAST_LOG)
 
     def rough_log(self, eps: float) -> float:
         """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
@@ -166,7 +188,7 @@ class OneEpoch(DirectedRound):
 
         If ``side`` is 1 or -1, that at which the upper or the lower end is.
         """
-        known = _roots(self)
+        known = self._stored.roots
         if (log_delta, side) not in known:
             guess = max(self.rough_root(log_delta), _LEAST_GUESS)
             is_sharp = guess < inf and self.is_sharp(guess, log_delta)
@@ -183,7 +205,7 @@ class OneEpoch(DirectedRound):
         first, second = self.rough_log(eps), self.rough_log(other)
         if second < min(first, 0.0):
             return (first - second) / (other - eps)
-        return _slopes(self).get(log_delta, 0.0)
+        return self._stored.slopes.get(log_delta, 0.0)
 
     def _solved(self, log_delta: float, side: int, guess: float, accuracy: float, below: float = FAR_BELOW) -> float:
         log_least, farther, top = log_delta - below, _LARGER, self.budget
@@ -205,7 +227,7 @@ class OneEpoch(DirectedRound):
             if not 0.0 < guess + step < last:
                 break
             if abs(step * moved) <= accuracy * guess**2:
-                _slopes(self).setdefault(log_delta, slope)
+                self._stored.slopes.setdefault(log_delta, slope)
                 return guess + step
             there = miss(guess + step)
             if abs(there) > abs(here) / 2.0:
@@ -227,12 +249,13 @@ class OneEpoch(DirectedRound):
         question = Question(Rounds(((self.text, 1),)), 0)
         if query.quantity == "delta":
             low, high = self._delta(query.level)
+            low = low if self.is_attained else ZERO
             return Answer(question, query, low, high, Interval(low.below, high.above))
         root = inf if self.top == 1 else self.root(query.log_delta)
         if root == inf:
             return None
         above = step_out(_Proved(self, query, root, 1))
-        below = step_out(_Proved(self, query, root, -1)) if root > 0.0 else None
+        below = step_out(_Proved(self, query, root, -1)) if root > 0.0 and self.is_attained else None
         least = ZERO if below is None else Dyadic.of_float(below[0])
         most = Dyadic.of_float(min(self.budget, inf if above is None else above[0])) if above or self.top else INFINITE
         return Answer(question, query, least, most, Interval(least.below, most.above))
@@ -249,24 +272,6 @@ class OneEpoch(DirectedRound):
             if log_least < size - FAR_BELOW or log_least < _LEAST_LOG_OF_ALL:
                 return low, high
             log_least = min(size - 1.5 * FAR_BELOW, 1.5 * log_least)
-
-
-@lru_cache(maxsize=256)
-def _enclosed(epoch: OneEpoch) -> dict[str, dict[float, tuple[Dyadic, Dyadic, bool]]]:
-    """Return what is known of equal epochs, by level and accuracy: many questions ask for the same."""
-    return {}
-
-
-@lru_cache(maxsize=256)
-def _roots(epoch: OneEpoch) -> dict[tuple[float, int], float]:
-    """Return roots that were sought, by the logarithm of delta and the side."""
-    return {}
-
-
-@lru_cache(maxsize=256)
-def _slopes(epoch: OneEpoch) -> dict[float, float]:
-    """Return slopes near roots for which there are no estimates, by the logarithm of delta."""
-    return {}
 
 
 class _Proved:
