@@ -21,7 +21,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import log_above
 from symamp.errors import PrecisionError
-from symamp.laws.density import SmoothLaw, finite_sandwich
+from symamp.laws.density import SmoothLaw, finite_law
 from symamp.laws.law import Law, Level, ball_gparv, quick_gparv
 from symamp.numbers.rationals import rational_below, rational_of
 from symamp.numbers.surroundings import at_precision
@@ -36,11 +36,13 @@ _LEAST_LOG_DELTA = -200.0 * log(10.0)
 """The least delta for which the tails of unbounded ratios are cut."""
 _GAP = 1e-4
 """The least relative gap of sums: cells leave about as much."""
-_CELLS, _DIGITS, _BITS = 96, 128, 256
+_CELLS, _DIGITS, _BITS = 112, 128, 256
 """Cells of the finite law above a density: more are closer and slower; binary places of its numbers, which decide the
 size of a certificate, and the precision at which they are found."""
 _RARE_RATIO = 1e6
 """Rare ratios beyond it are far too large for kernels."""
+_ROUGH_CELLS, _CELLS_OF_TAILS = 25, 200
+"""Cells of a piece in a search for eps, and where ratios are unbounded."""
 _LARGEST_RATIO = 300
 """Rare larger ratios make an evaluation of the finite law take minutes."""
 _MOST_INPUTS = 4
@@ -72,10 +74,15 @@ class SmoothPairBound(PairBoundDefaults):
     def laws(self, level: Level, n: int) -> tuple[Law, Law]:
         """Return the laws between whose divergences that of the part lies."""
         below, above = self.noise.laws(self.pair, level, n, self.other)
-        return finite_sandwich(below)[0], finite_sandwich(above)[1]
+        return finite_law(below, False, self._cells), finite_law(above, True, self._cells)
 
-    def _law(self, level: Level, n: int) -> Law:
-        return self.laws(level, n)[self.other is None]
+    @property
+    def _cells(self) -> int:
+        return _CELLS_OF_TAILS if self.noise.local_ratio() is sp.oo else 0
+
+    def _law(self, level: Level, n: int, cells: int = 0) -> Law:
+        upper = self.other is None
+        return finite_law(self.noise.laws(self.pair, level, n, self.other)[upper], upper, cells or self._cells)
 
     @property
     def signature(self) -> Hashable:
@@ -104,7 +111,7 @@ class SmoothPairBound(PairBoundDefaults):
 
         def rough(eps: float) -> float:
             level = Level.of_float(eps)
-            return approximate_log_law(quick_gparv(self._law(level, n), level), n)
+            return approximate_log_law(quick_gparv(self._law(level, n, _ROUGH_CELLS), level), n)
 
         def value(eps: float) -> float:
             return self.log_estimate(Level.of_float(eps), n, settings)
@@ -243,7 +250,7 @@ def law_above_density(subject: Subject) -> Iterator[Decomposition]:
 @lru_cache(maxsize=64)
 def _rounded(law: SmoothLaw, pair: tuple[str, str]) -> Decomposition:
     with at_precision(_BITS):
-        _, above = finite_sandwich(law, _CELLS)
+        above = finite_law(law, True, _CELLS)
         numbers = [[rational_below(x, _DIGITS) for x in (a.ratio0(), a.ratio1(), a.mass())] for a in above.atoms]
     components = tuple(Component(*(max(x, sp.S.Zero) for x in atom)) for atom in numbers if atom[2] > 0)
     over = tuple(1 - sp.Add(*(c[i] * c.mass for c in components)) for i in (0, 1))

@@ -12,7 +12,7 @@ from symamp.bounds.reduction import DATA_SETS, Reduction
 from symamp.data_sets.proposer import DataSpace, Pair
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.decomposition import LawTriple
-from symamp.laws.density import finite_sandwich
+from symamp.laws.density import finite_law
 from symamp.laws.law import Level
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.densities import Densities
@@ -39,7 +39,7 @@ class SmoothDataSet(SmoothPairBound):
         """
         law = self.noise.laws(self.pair, level, n, self.other)[0]
         cells = max(_CELLS // max(len(law.pieces), 1), _FEWEST_CELLS)
-        triple = LawTriple(finite_sandwich(law, cells)[0], self.pair)
+        triple = LawTriple(finite_law(law, False, cells), self.pair)
         return Reduction(self.method, self.proof_status, self.source, triple, ((str(self.other), sp.Integer(1)),))
 
 

@@ -135,7 +135,6 @@ Row = tuple[arb, arb, arb]
 _Rows = list[Row]
 
 
-@lru_cache(maxsize=256)
 def finite_sandwich(law: SmoothLaw, cells: int = 0) -> tuple[Law, Law]:
     """Return (lower, upper): finite laws whose divergences enclose that of the law, for all levels and all n.
 
@@ -147,28 +146,53 @@ def finite_sandwich(law: SmoothLaw, cells: int = 0) -> tuple[Law, Law]:
     D_E of the lower law <= D_E of the law <= D_E of the upper law for every E >= 0 and every n.
     Proof: docs/proofs/smooth_laws.md.
     """
+    return finite_law(law, False, cells), finite_law(law, True, cells)
+
+
+@lru_cache(maxsize=512)
+def finite_law(law: SmoothLaw, upper: bool, cells: int = 0) -> Law:
+    """Return the lower or the upper law of the finite sandwich.
+
+    Guarantee
+    ---------
+    D_E of the law is at most, or at least, that of the law with a density for every E >= 0 and every n.
+    Proof: docs/proofs/smooth_laws.md.
+    """
     count = cells or max(_CELLS // max(len(law.pieces), 1), _FEWEST)
-    below, above = list(law.atoms), list(law.atoms)
+    atoms = list(law.atoms)
     for k, piece in enumerate(law.pieces):
         mirrored = piece.swapped in law.pieces[:k]
-        for atoms, rows in zip((below, above), _around(piece.swapped if mirrored else piece, count), strict=True):
-            turned = ((r1, r0, m) for r0, r1, m in rows) if mirrored else rows
-            with at_precision(CAREFUL_BITS):
-                atoms += [Atom(known(+r0), known(+r1), known(+m)) for r0, r1, m in turned]
-    complete = law.null().is_zero()
-    return Law(tuple(below), law.singular, complete), Law(tuple(above), law.singular, complete)
+        rows = (_above if upper else _below)(piece.swapped if mirrored else piece, count)
+        with at_precision(CAREFUL_BITS):
+            for r0, r1, m in ((r1, r0, m) for r0, r1, m in rows) if mirrored else rows:
+                atoms.append(Atom(known(+r0), known(+r1), known(+m)))
+    return Law(tuple(atoms), law.singular, law.null().is_zero())
 
 
 @lru_cache(maxsize=256)
-def _around(piece: Piece, count: int) -> tuple[_Rows, _Rows]:
-    """Return (r0, r1, mass) of the atoms below and above a piece."""
+def _in_cells(piece: Piece, count: int) -> tuple[list[arb], _Rows]:
+    """Return the ends of the cells of a piece, and their masses under A2, A0 and A1."""
     with at_precision(CAREFUL_BITS + _SPARE_BITS):
         places = [piece.start(), *_cuts(piece, count), piece.end()]
-        masses = _masses(piece, places)
-        below = [(m0 / m, m1 / m, m) for m, m0, m1 in _told_from_zero(masses)]
+        return places, _masses(piece, places)
+
+
+@lru_cache(maxsize=256)
+def _below(piece: Piece, count: int) -> _Rows:
+    """Return (r0, r1, mass) of the atoms below a piece."""
+    _, masses = _in_cells(piece, count)
+    with at_precision(CAREFUL_BITS + _SPARE_BITS):
+        return [(m0 / m, m1 / m, m) for m, m0, m1 in _told_from_zero(masses)]
+
+
+@lru_cache(maxsize=256)
+def _above(piece: Piece, count: int) -> _Rows:
+    """Return (r0, r1, mass) of the atoms above a piece."""
+    places, masses = _in_cells(piece, count)
+    with at_precision(CAREFUL_BITS + _SPARE_BITS):
         varying = [i for i in (0, 1) if not _is_constant(piece.ratios[i], piece)]
         lead = varying[0] if len(varying) == 1 else -1
-        return below, [(*both, m) for both, m in spread(piece.ratios, places, masses, varying, lead)]
+        return [(*both, m) for both, m in spread(piece.ratios, places, masses, varying, lead)]
 
 
 def _cuts(piece: Piece, count: int) -> list[arb]:

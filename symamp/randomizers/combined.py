@@ -35,7 +35,7 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.density import finite_sandwich
+from symamp.laws.density import finite_law
 from symamp.laws.law import Atom, Law
 from symamp.numbers.reading import Real, printable_number
 from symamp.randomizers.family import Family
@@ -219,7 +219,7 @@ def _around(noise: AdditiveNoise) -> tuple[Law, Law]:
     """Return finite laws below and above the blanket of (0, 1)."""
     law = noise.exact_law()
     lower, upper = (law, law) if law is not None else cut_laws(noise, 1.0)
-    return finite_sandwich(lower, _NOISE_CELLS)[0], finite_sandwich(upper, _NOISE_CELLS)[1]
+    return finite_law(lower, False, _NOISE_CELLS), finite_law(upper, True, _NOISE_CELLS)
 
 
 def _seen(law: Law, pair: tuple[str, str], other: str | None) -> Law:

@@ -20,7 +20,7 @@ from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderError, VerificationError
 from symamp.formulas.parameter import admissible_points
-from symamp.laws.density import Laws, Piece, SmoothLaw, finite_sandwich
+from symamp.laws.density import Laws, Piece, SmoothLaw, finite_law
 from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.rationals import fraction_of, rational_of
 from symamp.numbers.reading import difference, exact_number
@@ -311,7 +311,7 @@ def plot_ratios(law: SmoothLaw, ax: Axes | None = None) -> Axes:
 def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> Axes:
     """Draw the distribution function of G at a level, null symbol included; return the matplotlib Axes."""
     ax = axes_for(ax)
-    below, _ = finite_sandwich(law, _DRAWN_CELLS)
+    below = finite_law(law, False, _DRAWN_CELLS)
     with at_precision(_DRAWN_BITS):
         e = level.exponential()
         steps = [(float(a.ratio0() - e * a.ratio1()), float(a.mass())) for a in below.atoms]
