@@ -38,6 +38,9 @@ SLACK, MORE_SLACK, _MOST_SLACK = fmpq(1, 10**9), fmpq(1, 10**6), fmpq(1, 10**3)
 """By this part of themselves ends are wider in a certificate, for roundings; where the verifier needs more room; and
 the lower one where a loss may be infinite: where its chord ends depends on the last bits of the points."""
 
+_NEXT_TO_NOTHING = fmpq(1, 2**100)
+"""What is claimed of a delta of 0 at exactly the largest losses, which balls do not tell from eps."""
+
 # ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data
 
 
@@ -241,7 +244,8 @@ class RoundsProof:
         Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
         a part in 10^9, for roundings, or in 10^6 where a plan is so fine that it depends on them, and the lower one by
         one in 10^3 if a loss may be infinite; a lower end from cells of messages is not claimed. Takes some seconds. A
-        lower end by sums of coordinates is claimed as it is.
+        lower end by sums of coordinates is claimed as it is. Of a delta of 0 at exactly the largest losses, which balls
+        do not tell from eps, 2^-100 is claimed.
 
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
@@ -282,6 +286,7 @@ class RoundsProof:
     def _claimed(self, asked: Query, low: fmpq, most: Dyadic, slack: fmpq) -> Data:
         is_epsilon = asked.quantity == "epsilon"
         high = most.fraction * (1 + slack) if self.above is not None and most.exponent is not None else None
+        high = _NEXT_TO_NOTHING if high == 0 and slack == MORE_SLACK else high
         high = None if high is not None and not is_epsilon and high >= 1 else high
         return {
             "quantity": asked.quantity,

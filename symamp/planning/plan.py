@@ -106,6 +106,7 @@ class Plan(ShownAsTable):
 
     columns = ("attribute", "mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "Pareto optimal")
     _ends: ClassVar[Mapping[str, bool]] = {"eps0": True, "eps0 at most": False}
+    _rough: ClassVar[tuple[str, ...]] = ("standard deviation", "bits")
     _internal_names = "fixed"
 
     @property
@@ -159,12 +160,13 @@ class Plan(ShownAsTable):
         return ax
 
     def table(self) -> Table:
-        """Return a table for rich."""
-        rows = [[cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)] for row in self.rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        widths[1] = 0  # names may be broken, numbers may not
-        columns = (Column(c, overflow="fold", min_width=w) for c, w in zip(self.columns, widths, strict=True))
-        table = Table(*columns, title=self._title(), padding=0)
+        """Return a table for rich: 80 columns do if attributes and mechanisms have 39 letters together."""
+        rows = [
+            [f"{x:.4g}" if c in self._rough and x is not None else cell(x, self._ends.get(c)) for c, x in named]
+            for named in (zip(self.columns, row, strict=True) for row in self.rows())
+        ]
+        columns = (Column(c.replace(" ", "\n", 1), overflow="fold") for c in self.columns)
+        table = Table(*columns, title=self._title(), padding=0, show_edge=False)
         for row in rows:
             table.add_row(*row)
         return table

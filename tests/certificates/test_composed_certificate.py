@@ -183,6 +183,13 @@ def test_beyond_all_losses_nothing_is_left():
     assert status(less) == "invalid"
 
 
+def test_next_to_nothing_is_claimed_at_exactly_the_largest_losses():
+    """Balls do not tell that eps is the sum of the largest losses, so that 0 itself is not proved."""
+    sampled = PROFILE.sampled(n=1000, of=5000)
+    for answer in (sampled.delta("log(1 + (exp(1) - 1)/5)"), PROFILE.rounds(2).delta("2")):
+        assert (answer.upper, checked(answer)["claim"]["upper"]) == (0.0, f"1/{2**100}")
+
+
 @pytest.mark.slow
 def test_a_delta_far_beyond_all_losses_has_a_certificate():
     assert Fraction(checked(PROFILE.sampled(n=1000, of=5000).rounds(2).epsilon("1e-5000"))["claim"]["lower"]) > 0

@@ -4,12 +4,14 @@ import contextlib
 import json
 import math
 from fractions import Fraction
+from io import StringIO
 from itertools import product
 
 import numpy as np
 import pytest
 import sympy as sp
 from oracle.histograms import hadamard_response, randomized_response, subset_selection, unary_encoding
+from rich.console import Console
 
 import symamp as sa
 from symamp.formulas.normal_form import normal
@@ -89,12 +91,21 @@ def test_candidates_have_equal_central_privacy_and_are_ranked():
         assert c.budget.private.upper <= 1e-8
         assert c.eps0 < c.budget.upper
         assert c.is_efficient or any(b.variance <= c.variance and b.bits <= c.bits for b in efficient)
-    assert "standard deviation" in str(found)
+    first, second = (line.split("┃")[4].strip() for line in str(found).splitlines()[1:3])
+    assert (first, second) == ("standard", "deviation")
     assert found._repr_html_().count("<tr>") == 4
     shown = json.loads(json.dumps(found.to_dict()))
     assert len(shown["rows"]) == 3
     assert shown["private"]["upper"] <= 1e-8
     assert found.answer.upper == sa.epsilon(found.mechanisms["page"], n=10**6, delta="1e-8", method="blanket").upper
+
+
+def test_a_table_of_80_columns_breaks_no_name():
+    found = sa.plan({"browser": FAMILIES}, n=10**6, eps="0.05", delta="1e-8", method="blanket", effort="quick")
+    out = StringIO()
+    Console(file=out, width=80).print(found.table())
+    assert max(len(line) for line in out.getvalue().splitlines()) <= 80
+    assert all(f"┃{c.name}" in out.getvalue().replace("│", "┃") for c in found.candidates)
 
 
 @pytest.mark.slow
