@@ -14,7 +14,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from . import rounds, training
-from .check import INFINITY, MANY, MOST_WORK, Check, Number, working
+from .check import INFINITY, MANY, MANY_PAIRS, MOST_WORK, Check, Number, working
 from .claims import Claim, quoted
 from .documents import CrossedEnds, Verdict, require, shaped
 from .evidence import boxes_of_pairs, coordinates, groups, kinds
@@ -42,7 +42,7 @@ def verdict(data: Any) -> Verdict:
     require(good, "no settings, or too many, or of sentences")
     for name, side in sides.items():
         _opened(side, name)
-    check = Check(MOST_WORK * (1 if _is_direct(sides) and not _has_boxes(sides) else MANY))
+    check = Check(MOST_WORK * (MANY_PAIRS if _has_boxes(sides) else 1 if _is_direct(sides) else MANY))
     require(
         sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
     )

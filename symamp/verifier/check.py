@@ -19,8 +19,9 @@ from flint import arb, ctx, fmpq
 from .documents import Malformed, require
 
 # Limits and precisions of all checks: so that no document takes long, and so that what is seen to be equal is.
-MOST_PRECISION, MOST_FRACTION, MOST_WORK, MANY = 8192, 2**19, 10**7, 6
-"""Bits of balls, and of an exact fraction; operations, about a microsecond each."""
+MOST_PRECISION, MOST_FRACTION, MOST_WORK, MANY, MANY_PAIRS = 8192, 2**19, 10**7, 6, 12
+"""Bits of balls, and of an exact fraction; operations, about a microsecond each, and how many times more for many
+rounds, and for all pairs of an interval."""
 _TERMS = 10
 """The terms of power series: fewer would drop what bounds on curvature are read from."""
 _TEXT = re.compile(r"(?:[0-9a-fx+\-*/() ]|exp|log|sqrt|E|pi){1,400000}", re.ASCII)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from math import prod
+from math import exp, inf, log, pi, prod, sqrt
 from typing import Any
 
 from flint import acb, acb_series, arb, arb_mat, arb_series
@@ -19,6 +19,10 @@ from ..check import INFINITY, largest
 
 _LOG_FLOOR, _NEED_NOT_BE_SHARP = 70, 1e-5
 """|M|^N is not followed below e^-70 of its largest value; a cell below this part of the result need not be sharp."""
+_TILTS = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.3, 1.5)
+"""Multiples of the tilts of another pair that are tried."""
+_NEAR_BY, _LARGEST, _TINY = 0.01, 600.0, 1e-100
+"""Which values, squared, are near in units of the variance of the sum; and what doubles are limited to."""
 _ZERO, _ONE = arb(0), arb(1)
 
 
@@ -29,19 +33,23 @@ def bound(
     n: int,
     plan: dict[str, Any],
     what: str,
-    unit: arb = _ONE,
+    is_other: bool = False,
     enough: arb = _ZERO,
     most: arb = INFINITY,
 ) -> arb:
     """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
 
     ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
-    (docs/proofs/generic_all_data_sets.md). Tilts and frequencies are those of the plan times ``unit``. A plan without
-    terms asks for the normal law. What is at most ``enough`` need not be sharp, and what is above ``most`` is infinity.
+    (docs/proofs/generic_all_data_sets.md). A plan without terms asks for the normal law. With ``is_other`` the plan is
+    that of another pair, and its tilts are changed to what suits the laws. What is at most ``enough`` need not be
+    sharp, and what is above ``most`` is infinity.
     """
     if not plan["terms"]:
         return normal(check, laws, gains, n, what)
-    return _AllDataSets(check, laws, gains, n, plan, what, unit).bound(enough, most)
+    found = _AllDataSets(check, laws, gains, n, plan, what)
+    if is_other:
+        found.suit()
+    return found.bound(enough, most)
 
 
 def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> arb:
@@ -84,22 +92,18 @@ def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> 
 class _AllDataSets:
     """Theorem G in balls, with the numbers of the certificate."""
 
-    def __init__(
-        self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str, unit: arb
-    ) -> None:
+    def __init__(self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str) -> None:
         self.check, self.laws, self.N, self.what = check, laws, n - 1, what
         self.mixed, self.most = len(gains) > 1, largest(gains)
         self.gains = gains if self.mixed else gains * len(laws)
         self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
         self.terms, self.names = list[dict[str, Any]](), list[list[tuple[str, str]]]()
-        self._waves: dict[tuple[str, str], list[arb_mat]] = {}
+        self._waves: dict[tuple[tuple[str, str], int, bool], arb_mat] = {}
         for term in plan["terms"]:
             numbers: dict[str, Any] = {key: arb(check.number(term[key])) for key in ("a", "lam", "s", "sigma", "tail")}
             numbers |= {key: [arb(check.number(x)) for x in term[key]] for key in ("ends", "scales")}
-            numbers |= {"s": numbers["s"] * unit, "sigma": numbers["sigma"] / unit}
-            numbers["ends"] = [x * unit for x in numbers["ends"]]
             cells = len(numbers["ends"]) - 1  # the scales may be followed by the slopes of log c
-            scales, slopes = numbers["scales"][:cells], [x / unit for x in numbers["scales"][cells:]]
+            scales, slopes = numbers["scales"][:cells], numbers["scales"][cells:]
             numbers |= {"scales": scales, "slopes": slopes or [_ZERO] * cells}
             self.terms.append(numbers)
             self.names.append(list(pairwise(term["ends"])))
@@ -121,6 +125,31 @@ class _AllDataSets:
             good = good and all(x < y for x, y in pairwise(t["ends"]))
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
         check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
+
+    def suit(self) -> None:
+        """Change tilts and c to about the best for these laws, and frequencies in common; any give a bound."""
+        laws = [([(float(z), float(m)) for z, m in atoms], float(null)) for atoms, null in self.laws]
+        tilts = list[float]()
+        for t in self.terms:
+            k, rough, known = (
+                _TILTS.index(1.0),
+                _Rough(laws, float(self.most), self.N, self.p_lo, t),
+                dict[int, tuple[float, float]](),
+            )
+            while True:  # down to the valley
+                for j in {max(k - 1, 0), k, min(k + 1, len(_TILTS) - 1)} - known.keys():
+                    self.check.spend(sum(len(atoms) for atoms, _ in laws))
+                    known[j] = rough.height(_TILTS[j])
+                best = min(known, key=known.__getitem__)
+                if not known[best] < known[k]:
+                    break
+                k = best
+            tilts.append(_TILTS[k])
+            c = arb(known[k][1]) / t["scales"][0]
+            t |= {"s": t["s"] * tilts[-1], "scales": [x * c for x in t["scales"]], "tail": t["tail"] * c}
+        for t in self.terms:
+            t |= {"sigma": t["sigma"] / tilts[0], "ends": [x * tilts[0] for x in t["ends"]]}
+            t["slopes"] = [x / tilts[0] for x in t["slopes"]]
 
     def bound(self, enough: arb, most: arb) -> arb:
         """Return the sum of all terms; cells are made sharper, the largest first, until that is enough or too much."""
@@ -190,17 +219,22 @@ class _AllDataSets:
         """
         s, square = term["s"], term["sigma"] ** 2
         for name, (lo, hi), c, gamma in zip(names, pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
-            half, middle = (hi - lo) / 2, (lo + hi) / 2
-            if name not in self._waves:
-                self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
-                self._waves[name] = [x.waves(middle) for x in classes]
+            half = (hi - lo) / 2
+            waves = [self.waves(name, k, x, (lo + hi) / 2) for k, x in enumerate(classes)]
             self.check.spend(sum(len(x.values) // 8 for x in classes) + 8)
             weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() + abs(gamma) * half - 1
-            cell = _Cell(term, classes, (lo, hi), (c, gamma), weight, self._waves[name])
+            cell = _Cell(term, classes, name, (lo, hi), (c, gamma), weight, waves)
             crude = self.crude(cell)
             crude = [largest(crude)] * len(crude) if self.mixed else crude
             cell.bounds = [term["a"] / arb.pi() * 2 * half * (x + weight).exp() for x in crude]
             yield cell
+
+    def waves(self, name: tuple[str, str], k: int, law: _Class, u: arb, is_wide: bool = False) -> arb_mat:
+        """Return waves of a class in the middle of a cell, or across it: the same for all terms."""
+        if (name, k, is_wide) not in self._waves:
+            self.check.spend(len(law.values) + 8, hard=True)
+            self._waves[name, k, is_wide] = law.waves(u)
+        return self._waves[name, k, is_wide]
 
     def crude(self, cell: _Cell, beside: Sequence[arb] = (_ZERO, _ZERO)) -> list[arb]:
         """Return N (log|M| + alpha/c) or more on a cell, for each class."""
@@ -218,10 +252,10 @@ class _AllDataSets:
         if self.mixed:
             beside = [largest([x.size for x in classes]), largest([x.growth for x in classes])]
         chosen = sorted(asked, key=lambda k: -float(classes[k].mgf.mid()))
-        self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
+        self.check.spend(sum(len(classes[k].values) + 16 for k in chosen))
         parts = [(height + weight, _ZERO, _ZERO) for height in self.crude(cell, beside)]
         there = {k: classes[k].at(middle, cell.waves[k]) for k in chosen}
-        wide = {k: classes[k].at(across, classes[k].waves(across)) for k in chosen}
+        wide = {k: classes[k].at(across, self.waves(cell.name, k, classes[k], across, True)) for k in chosen}
         for k, at, over, factor in self.sizes(there, wide):
             parts[k] = _parabola(at, over, factor, middle, across, s, square, self.N, cell.scale) or parts[k]
         curved = [term["a"] / arb.pi() * _cell(part, half) for part in parts]
@@ -248,15 +282,50 @@ class _AllDataSets:
             yield k, (m, a), (m_all, a_all), 1 + added / least if least > 0 else _ONE
 
 
+class _Rough:
+    """The height of the integrand of a term in doubles, as for a normal law."""
+
+    def __init__(self, laws: list[Any], gain: float, N: int, p_lo: arb, term: dict[str, Any]) -> None:
+        s, lam, sigma, p_lo = (float(x) for x in (term["s"], term["lam"], term["sigma"], p_lo))
+        self.gain, self.N, self.s, self.smoothed = gain, N, max(min(s, 1 / _TINY), _TINY), sigma * s * sigma * s
+        self.laws = list[Any]()
+        for atoms, null in laws:
+            slow = [lam * z / (1 + sqrt(1 + z / max(p_lo, _TINY))) if z > 0 else 0.0 for z, _ in atoms]
+            self.laws.append(([(z, m, lam * max(z, 0.0), x) for (z, m), x in zip(atoms, slow, strict=True)], null))
+
+    def height(self, factor: float) -> tuple[float, float]:
+        """Return the height at a multiple of the tilt, and N |A|/|M| of the class that is the worst."""
+        s, found = self.s * factor, list[tuple[float, float, float]]()
+        for atoms, null in self.laws:
+            tilted = [(z, m * exp(min(s * z - x, _LARGEST))) for z, m, x, _ in atoms]
+            moment = max(null + sum(w for _, w in tilted), _TINY)
+            mean = sum(w * z for z, w in tilted) / moment
+            squares = [((z - mean) * (z - mean), w) for z, w in tilted]
+            most = _NEAR_BY * self.N * sum(w * x for x, w in squares) / moment  # rare large values are no normal law
+            spread = self.N * sum(w * x for x, w in squares if x <= most) / moment + 2 / (pi * s * s)
+            gained, lost = (sum(max(sign * z, 0.0) * w for z, w in tilted) / moment for sign in (1, -1))
+            unlike = sum(
+                z * m * exp(-x) * (exp(min(s * z, _LARGEST)) + self.smoothed - 1) for z, m, _, x in atoms if z > 0
+            )
+            found.append(
+                (self.N * log(moment), max(self.N * (self.gain * gained + unlike * lost), _TINY), log(spread) / 2)
+            )
+        top = max(power for power, _, _ in found)
+        c = max(size / (1 + (top - power) / 2) for power, size, _ in found)
+        height = max(power + size / c - lowered for power, size, lowered in found) + log(c) - 2 * log(s)
+        return (height, c) if height < inf else (inf, 1.0)
+
+
 @dataclass
 class _Cell:
-    """A cell of frequencies of a term with its ends, c in the middle and the slope of log c, and waves there.
+    """A cell of frequencies of a term with its name and ends, c in the middle, the slope of log c, and waves there.
 
     ``weight`` bounds the logarithm of what does not depend on the class, ``bounds`` the integral for each class.
     """
 
     term: dict[str, Any]
     classes: list[_Class]
+    name: tuple[str, str]
     ends: tuple[arb, arb]
     scale: tuple[arb, arb]
     weight: arb

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
 from itertools import pairwise, product
-from math import exp, log, pi
+from math import log
 from typing import Any
 
 from flint import arb, fmpq
@@ -30,8 +30,6 @@ _STAGE: dict[str, Any] = {"nodes": [str], "first": [_CELL], "second": [_CELL]}
 _MOST_PLACES, _SETTLED, _APART = 1024, fmpq(19, 20), log(4)
 """Of one stage; a corner below this part of the claim by one tilt is settled; and how much, in logarithms, ratios in
 one part of a remainder differ where they have no limit."""
-_TILTS, _LARGEST, _TINY = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.15, 1.3, 1.5), 600.0, 1e-100
-"""Multiples of the tilts of the ends that are tried for other corners; and what doubles are limited to there."""
 _ONE, _ZEROS = fmpq(1), (arb(0), arb(0))
 Box = tuple[int, int]
 
@@ -279,25 +277,4 @@ class _Stage:
             atoms = [(x / (m * unit), m) for x, m in zip(g, masses, strict=True)]
             laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
         plan, enough, most = self.data["plan"], enough / unit, arb(self.at.value) / unit
-        tilts = self._tilts(laws) if plan["terms"] else arb(1)
-        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, plan, self.what, tilts, enough, most)
-
-    def _tilts(self, laws: Sequence[Any]) -> arb:
-        """Return what the tilts of the plan are multiplied by: about the best of some numbers, each of which is valid.
-
-        By the height of the integrand in doubles, as for a normal law: other pairs have other saddle points.
-        """
-        s, heights = float(arb(self.check.number(self.data["plan"]["terms"][0]["s"]))), dict[float, float]()
-        self.check.spend(len(_TILTS) * sum(len(atoms) for atoms, _ in laws))
-        doubles = [([(float(z), float(m)) for z, m in atoms], float(null)) for atoms, null in laws]
-        for factor in _TILTS:
-            t = factor * max(min(s, 1 / _TINY), _TINY)
-            for atoms, null in doubles:
-                tilted = [(z, m * exp(min(t * z, _LARGEST))) for z, m in atoms]
-                moment = max(null + sum(m for _, m in tilted), _TINY)
-                mean, square = sum(m * z for z, m in tilted) / moment, sum(m * z * z for z, m in tilted) / moment
-                gained = max(sum(m * z for z, m in tilted if z > 0) / moment, _TINY)
-                height = (self.n - 1) * log(moment) + log(gained) - 2 * log(t)
-                height -= log(max((self.n - 1) * (square - mean * mean), 0.0) + 2 / (pi * t * t)) / 2
-                heights[factor] = max(height, heights.get(factor, height))
-        return arb(min(_TILTS, key=heights.__getitem__))
+        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, plan, self.what, True, enough, most)
