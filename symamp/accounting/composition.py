@@ -97,7 +97,7 @@ class Exported(PublicNames):
 
         >>> import symamp as sa
         >>> risk = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30).risk(rates=["0.01"], gap="0.1")
-        >>> 0.056 < risk.advantage.lower < risk.advantage.upper < 0.062
+        >>> 0.055 < risk.advantage.lower < risk.advantage.upper < 0.063
         True
         """
         accused = Accusation.of(prior, rates)
@@ -333,7 +333,7 @@ class Composition(HasCurve, Accounted):
                 ball = query.level.eps()
             lower, upper, bits = enclose_divergence(found.pairs, ball, plan)
             with at_precision(64):
-                ends[up] = Dyadic.of((upper * 1).upper() if up else (lower * 1).lower())
+                ends[up] = Dyadic.of(upper.upper() if up else lower.lower())
             proved[up] = Side(found.curves, expression_text(query.given), plan, bits)
         least, most = ends[0] if ends[0].mantissa > 0 else ZERO, min(ends[1], Dyadic(1))
         gaussian = exp(gaussian_log_delta(self.mu, value))

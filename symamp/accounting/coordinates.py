@@ -156,7 +156,7 @@ class CoordinateSums(RoundProfile, HasCurve):
             return self._seen(answer)
         value = found.divergence(level)
         with at_precision(_KEPT):
-            least = Dyadic.of((value.lower() * 1).lower())
+            least = Dyadic.of(value.lower())
         most = ZERO if self._is_beyond(answer.asked.given) else answer.most
         return self._between(answer, found, least, most, expression_text(answer.asked.given))
 

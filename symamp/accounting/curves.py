@@ -36,7 +36,7 @@ class CurvePoint:
     def of_ends(level: fmpq, low: Dyadic, high: Dyadic) -> CurvePoint:
         """Return the point with the ends rounded outward to few bits."""
         with at_precision(_BITS):
-            below, above = Dyadic.of((low.ball * 1).lower()), max(Dyadic.of((high.ball * 1).upper()), _LEAST)
+            below, above = Dyadic.of(low.ball.lower()), max(Dyadic.of(high.ball.upper()), _LEAST)
         return CurvePoint(level, fmpq(0) if below < _LEAST else below.fraction, min(above.fraction, fmpq(1)))
 
     def floored(self, bits: int) -> CurvePoint:

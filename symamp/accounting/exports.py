@@ -16,7 +16,7 @@ from flint import arb, fmpq
 from symamp.accounting.curves import CurvePoint, DominatingPair
 from symamp.accounting.pairs import RoundPairs
 from symamp.accounting.round import GivenRound
-from symamp.decompositions.to_law import number
+from symamp.decompositions.to_law import number, rounded_fraction
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.optional import optional
@@ -28,8 +28,8 @@ from symamp.sums.inversion import log_of
 # --------------------------------------------------------- A profile as a document: exact levels and bounds, out and in
 
 FORMAT, VERSION = "symamp-privacy-profile", 1
-_MOST_POINTS, _BITS = 100_000, 128
-"""Points of a document that is read, and the bits at which e^eps is rounded up."""
+_MOST_POINTS = 100_000
+"""Of a document that is read."""
 
 
 def to_document(text: str, points: Iterable[CurvePoint]) -> dict[str, Any]:
@@ -87,15 +87,7 @@ def points_of_profile(points: Iterable[tuple[object, object]]) -> list[tuple[fmp
     pairs = [listed(point, "points", _PAIRS) for point in listed(points, "points", _PAIRS)]
     if any(len(pair) != 2 for pair in pairs):
         raise ArgumentError("points", pairs, f"a list of {_PAIRS}")
-    return [(_exponential(budget(eps)), _bound(delta)) for eps, delta in pairs]
-
-
-def _exponential(eps: sp.Expr) -> fmpq:
-    e = sp.exp(eps)
-    if e.is_Rational:
-        return fmpq_of(e)
-    with at_precision(_BITS):
-        return Dyadic.of(number(e)().upper()).fraction
+    return [(rounded_fraction(sp.exp(budget(eps))), _bound(delta)) for eps, delta in pairs]
 
 
 def _bound(delta: object) -> fmpq:
@@ -250,9 +242,7 @@ def profile_callable(vertices: list[Vertex]) -> Callable[[float], float]:
             return float_above(arb(vertices[-1][1]))
         with at_precision(128):
             ball = number(budget(eps))().exp()
-            mantissa, exponent = ball.lower().man_exp()
-            shift = int(exponent)
-            level = fmpq(int(mantissa) << shift) if shift >= 0 else fmpq(int(mantissa), 1 << -shift)
+            level = Dyadic.of(ball.lower()).fraction
             i = bisect_right(levels, level)
             if i == len(levels):
                 return float_above(arb(vertices[-1][1]))

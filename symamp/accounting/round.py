@@ -26,12 +26,12 @@ from symamp.bounds.registry import CandidateBounds, OnlyBound
 from symamp.data_sets.search import DataSetSearch, Repeated
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Component, Decomposition
-from symamp.decompositions.to_law import number
+from symamp.decompositions.to_law import rounded_fraction
 from symamp.errors import PrecisionError
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above
 from symamp.numbers.limits import BELOW, CHEAP, FAR, NEAR, Limits
-from symamp.numbers.rationals import fmpq_of, log_ball, rational_of
+from symamp.numbers.rationals import log_ball, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.profile import OneRound
@@ -101,11 +101,7 @@ class Round:
     @cached_property
     def top(self) -> fmpq | None:
         """The same as a fraction, rounded up."""
-        ratio = self.ratio
-        if ratio is None or ratio.is_Rational:
-            return None if ratio is None else fmpq_of(ratio)
-        with at_precision(128):
-            return Dyadic.of(number(ratio)().upper()).fraction
+        return None if self.ratio is None else rounded_fraction(self.ratio)
 
     @property
     def deviation(self) -> float:
@@ -433,9 +429,7 @@ def _descended(
 ) -> tuple[CurvePoint, ...]:
     def point(e: fmpq) -> CurvePoint:
         found = order.enclose(level_at(e), n, settings)
-        with at_precision(found.precision + 64):
-            ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
-        return CurvePoint.of_ends(e, *ends).floored(bits)
+        return CurvePoint.of_ends(e, *found.ends).floored(bits)
 
     return descend(levels, point, settings.gap, settings.limits)
 

@@ -347,7 +347,7 @@ class SeveralReports(RoundProfile, HasCurve):
         else:
             value = found[0].below(asked.level)
             with at_precision(64):
-                least = max(Dyadic.of((value.lower() * 1).lower()), ZERO)
+                least = max(Dyadic.of(value.lower()), ZERO)
         other = worst.dataset[0][0]
         told = f"victim {worst.pair[0]} against {worst.pair[1]}, everyone else holds {other}"
         return least, told, StepsOfReports(*found, worst.pair, other)

@@ -18,7 +18,7 @@ from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.binomial_tails import TailPlan
-from symamp.sums.divergence import ROUGH, Enclosure, Settings
+from symamp.sums.divergence import GUARD, ROUGH, Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 from symamp.sums.kernels.tilted import Plan
 
@@ -28,8 +28,6 @@ COARSEST, COARSE, CLOSER, _OF_MARGIN = 4.0, 0.05, 0.005, 0.8
 """The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
 _MOST_STEPS, _INSIDE = 6, 0.999
 """The most steps from one worst data set to the next, and how near to the last eps they go."""
-_GUARD = 64
-"""Bits beyond the precision of an evaluation, with which its ends are taken over."""
 
 
 @dataclass(frozen=True)
@@ -193,11 +191,11 @@ class Evidence:
     def of(part: PairBound, eps: Level | str, found: Enclosure) -> Evidence:
         """Return the enclosure of a part at a level as evidence."""
         exact = None if found.exact is None else (int(found.exact.p), int(found.exact.q))
-        with at_precision(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
-            ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         text = eps if isinstance(eps, str) else eps.text
         merging = float_above(found.merging)
-        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact, found.evidence, merging)
+        return Evidence(
+            part, text, *found.ends, found.evaluator, found.precision, found.plan, exact, found.evidence, merging
+        )
 
     @property
     def fraction(self) -> fmpq | None:
@@ -221,7 +219,7 @@ class Evidence:
         """(upper - lower)/upper as a float for judging quality; 0 for an exact value."""
         if self.exact is not None or self.upper.mantissa == 0:
             return 0.0
-        with at_precision(self.precision + _GUARD):
+        with at_precision(self.precision + GUARD):
             upper, lower = self.upper.ball, self.lower.ball
             return float((upper - lower.max(arb(0))) / upper)
 

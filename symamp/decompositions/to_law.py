@@ -12,12 +12,12 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import ArgumentError, Problem
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Level, Number, RationalLaw
-from symamp.numbers.dyadic import float_above
+from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_constant
 
-_LOGARITHM_BITS = 128  # of the ball from which log_above rounds up
+_BITS = 128  # of the balls that are rounded outward
 
 
 @lru_cache(maxsize=4096)
@@ -58,8 +58,17 @@ def log_above(ratio: sp.Expr) -> float:
     """Return the logarithm of a constant as a double, rounded up; inf for infinity."""
     if ratio is sp.oo:
         return inf
-    with at_precision(_LOGARITHM_BITS):
+    with at_precision(_BITS):
         return float_above(number(sp.log(ratio))())
+
+
+def rounded_fraction(x: sp.Expr, *, up: bool = True) -> fmpq:
+    """Return a constant as a fraction, rounded up or down if it is none."""
+    if x.is_Rational:
+        return fmpq_of(x)
+    with at_precision(_BITS):
+        ball = number(x)()
+        return Dyadic.of(ball.upper() if up else ball.lower()).fraction
 
 
 def level_of(eps: sp.Expr) -> Level:

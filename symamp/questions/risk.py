@@ -9,12 +9,12 @@ from itertools import pairwise
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.decompositions.to_law import number
+from symamp.decompositions.to_law import rounded_fraction
 from symamp.errors import ArgumentError, ContradictionError
-from symamp.numbers.dyadic import Dyadic, float_above, float_below
+from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.reading import Real, exact_number, listed
-from symamp.numbers.surroundings import BALL_BITS, at_precision
+from symamp.numbers.surroundings import at_precision
 from symamp.questions.bracket import Interval, ManyEnds
 
 RATES = "0.001", "0.01", "0.1"
@@ -157,12 +157,12 @@ def curves_of_bracket(
     """
     high, low = [(fmpq(0), _ONE)], [(fmpq(0), _ONE), (_ONE, fmpq(0))]
     if above is not None:
-        e, d = _exponential(above[0], up=True), above[1]
+        e, d = rounded_fraction(sp.exp(above[0])), above[1]
         if e > 1:
             high.append((1 / e, 1 - 1 / e + d / e))
         high.append((e, d))
     if below is not None and 0 < below[1] < 1:
-        e, d = _exponential(below[0], up=False), below[1]
+        e, d = rounded_fraction(sp.exp(below[0]), up=False), below[1]
         low = [(fmpq(0), _ONE), (1 - d, d), (e, d), (e / (1 - d), fmpq(0))]
     elif below is not None and below[1] == 1:
         low = [(fmpq(0), _ONE)]
@@ -183,15 +183,6 @@ def _range(text: str, ends: list[fmpq]) -> Interval:
         raise ContradictionError(f"risk of {text}", f"at least {low} and at most {high}", "two curves")
     with at_precision(128):
         return Interval(max(0.0, float_below(arb(low))), min(1.0, float_above(arb(high))))
-
-
-def _exponential(eps: sp.Expr, *, up: bool) -> fmpq:
-    e = sp.exp(eps)
-    if e.is_Rational:
-        return fmpq_of(e)
-    with at_precision(BALL_BITS):
-        ball = number(e)()
-        return Dyadic.of(ball.upper() if up else ball.lower()).fraction
 
 
 def _probability(value: object, name: str) -> tuple[str, fmpq]:

@@ -12,6 +12,7 @@ from flint import arb, fmpq
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, Law, Level, ball_gparv, nearest_doubles, quick_gparv, total
+from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.limits import (
     CERTIFIED_LATTICE_SUM,
     CHOICE,
@@ -208,6 +209,10 @@ def _charge(limits: Limits, g: FloatGparv, found: FloatSum | None, most: int) ->
 # --------------------------- The divergence of a law at n users: which evaluator answers, in floats or with a guarantee
 
 
+GUARD = 64
+"""Bits beyond the precision of an evaluation, with which its ends are taken over."""
+
+
 @dataclass(frozen=True)
 class Enclosure:
     """Balls whose outer ends enclose a divergence, and how they were obtained.
@@ -224,6 +229,12 @@ class Enclosure:
     exact: fmpq | None = field(default=None, repr=False)
     merging: arb = field(default=arb(0), repr=False)
     evidence: object = field(default=None, repr=False)
+
+    @property
+    def ends(self) -> tuple[Dyadic, Dyadic]:
+        """The outer ends themselves."""
+        with at_precision(self.precision + GUARD):  # at a lower one they would be rounded
+            return Dyadic.of(self.lower.lower()), Dyadic.of(self.upper.upper())
 
     def is_at_most(self, delta: fmpq) -> bool:
         """Whether the divergence is proved to be at most delta; a tie is decided if it is known exactly."""
