@@ -21,6 +21,7 @@ from symamp.sums.binomial_tails import TailPlan
 from symamp.sums.divergence import GUARD, ROUGH, Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 from symamp.sums.kernels.tilted import Plan
+from symamp.sums.large_values import LargePlan
 
 # -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data
 
@@ -182,7 +183,7 @@ class Evidence:
     upper: Dyadic
     evaluator: str
     precision: int
-    plan: Plan | TailPlan | None = field(default=None, repr=False)
+    plan: Plan | TailPlan | LargePlan | None = field(default=None, repr=False)
     exact: tuple[int, int] | None = field(default=None, repr=False)
     details: object = field(default=None, repr=False)
     merging: float = field(default=0.0, repr=False)

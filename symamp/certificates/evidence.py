@@ -37,6 +37,7 @@ from symamp.sums.divergence import LATTICE, Settings
 from symamp.sums.envelope import envelope_law
 from symamp.sums.few_messages import FewMessagesEvidence
 from symamp.sums.kernels.tilted import Plan
+from symamp.sums.large_values import LargePlan
 from symamp.sums.step_sums import StepPlan
 from symamp.sums.two_messages import CountsEvidence
 from symamp.verifier import MOST_PRECISION
@@ -255,6 +256,9 @@ def evaluation(found: Any, n: int = 0) -> Data:
     if isinstance(plan, TailPlan):
         windows = [list(w) for w in plan.windows(n, _WIDER_WINDOWS)]
         return {"evaluator": name, "plan": {"theta": exact_double(plan.theta), "windows": windows}}
+    if isinstance(plan, LargePlan):
+        plans = [{"plan": None if how is None else kernel_plan(how)} for how in (plan.alone, *plan.beside)]
+        return {"evaluator": name, "plan": {"threshold": exact_double(plan.threshold), "plans": plans}}
     if name in ALONE:
         name = "one user"
     return {"evaluator": name, "plan": kernel_plan(plan) if isinstance(plan, Plan) else None}

@@ -36,6 +36,7 @@ from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_diverg
 from symamp.sums.kernels.balls import certified_sum, suits_doubles
 from symamp.sums.kernels.floats import FloatSum, chernoff_sum, float_sum, sharp_sum
 from symamp.sums.kernels.tilted import Plan, Power, gaussian_estimate, saddle_tilt
+from symamp.sums.large_values import LargePlan, large_sum, plan_large
 
 # --- Which evaluator suits a law at a level, chosen in doubles: enumeration, binomial tails or a kernel and its plan
 
@@ -56,8 +57,11 @@ _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
 """Up to so many users, with up to so many values, rational laws are summed exactly."""
 ROUGH_GAP, _FEW_USERS, _MANY_VALUES = 1e-3, 2_000, 64
 """Estimates so rough are made on lattices, for up to so many users and from so many values on."""
-_WIDE, _FEW_VALUES_TO_ENUMERATE = 0.5, 12
-"""A kernel with a relative gap beyond this hardly says where its middle is; with fewer values lattices are quick."""
+_WIDE, _WIDEST, _FEW_VALUES_TO_ENUMERATE = 0.5, 1.0, 12
+"""A kernel with a relative gap beyond the first hardly says where its middle is, and beyond the second not at all; with
+fewer values lattices are quick."""
+_LARGE_GAP = 1e-2
+"""Up to such a relative gap no lattice is tried beside large values that are taken one by one."""
 _NEARLY = 0.9
 """Sums with a moment above this power of what is negligible are not negligible."""
 _LARGEST_PRECISION, _LARGEST_FOR_TAILS, _MOST_LOST = 8192, 2048, 128
@@ -66,7 +70,7 @@ _WIDER = 3
 """How often the counts that binomial tails list are widened until the gap is met."""
 
 NO_POSITIVE_VALUE, ENUMERATION = "no positive value", "enumeration"
-TAILS, KERNEL, LATTICE = "binomial tails", "compact kernel", "convolution"
+TAILS, KERNEL, LARGE, LATTICE = "binomial tails", "compact kernel", "large values", "convolution"
 
 
 @dataclass(frozen=True)
@@ -225,7 +229,7 @@ class Enclosure:
     upper: arb
     evaluator: str
     precision: int
-    plan: Plan | TailPlan | None = field(default=None, repr=False)
+    plan: Plan | TailPlan | LargePlan | None = field(default=None, repr=False)
     exact: fmpq | None = field(default=None, repr=False)
     merging: arb = field(default=arb(0), repr=False)
     evidence: object = field(default=None, repr=False)
@@ -272,7 +276,8 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``. What is evaluated is chosen in floats; that is sound because
     every plan gives a valid bound and the last evaluation is in balls. The bounds of one user (the divergence falls
     with n) and of the mean (Jensen) are used where they are better. Proof: docs/proofs/kernel_sandwich.md,
-    docs/proofs/binomial_tails.md, docs/proofs/convolution.md, and docs/proofs/enumeration.md for few users.
+    docs/proofs/binomial_tails.md, docs/proofs/large_values.md, docs/proofs/convolution.md, and
+    docs/proofs/enumeration.md for few users.
 
     Raises PrecisionError if rounding still dominates the gap at the largest working precision.
     """
@@ -289,7 +294,7 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     """Return an enclosure of E[S_+]/n plus the singular part for what ``law.balls`` gives at this level.
 
     The guarantee is that of ``enclose_divergence``. Where a kernel or tails say hardly anything, because rare values
-    are far too large for them, sums on a lattice are tried.
+    are far too large for them, these are taken one by one, and else sums on a lattice are tried.
     """
     found = _by_choice(law, level, n, settings)
     if found.plan is None or found.relative_gap <= _WIDE:
@@ -298,15 +303,36 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
         return found
     if found.upper < arb(settings.negligible).exp():
         return found
+    rough = law.floats(level)
+    planned = plan_large(rough, n, settings.gap)
+    if planned is not None and planned[1] <= _LARGE_GAP:
+        closer = _one_by_one(law, level, n, settings, *planned)
+        if closer.relative_gap <= _LARGE_GAP:
+            return closer
     with at_precision(found.precision):
         settings.limits.charge(CERTIFIED_LATTICE_SUM)
         balls = law.balls(level)
-        sums = convolved_sum(balls, balls, law.floats(level), n, ROUGH_GAP)
+        sums = convolved_sum(balls, balls, rough, n, ROUGH_GAP)
         if sums is None:
             return found
         lower, upper = (balls.singular + arb(x) / n for x in sums)
         closer = Enclosure(lower.max(found.lower), upper.min(found.upper), LATTICE, found.precision)
     return closer if closer.relative_gap < found.relative_gap else found
+
+
+def _one_by_one(law: Leveled, level: Level, n: int, settings: Settings, plan: LargePlan, gap: float) -> Enclosure:
+    """Return the evaluation by a plan for large values, with as many bits as its gap needs."""
+    bits = starting_precision(n, settings.gap)
+    while True:
+        with at_precision(bits):
+            balls = law.balls(level)
+            values = len(balls.values) * plan.parameters["frequencies"]
+            settings.limits.charge(KERNEL_PLAN.of(values) + KERNEL_IN_BALLS.of(values))
+            lower, upper = (balls.singular + x / n for x in large_sum(balls, n, plan))
+            found = Enclosure(lower, upper, LARGE, bits, plan)
+        if found.relative_gap <= AS_SHARP * gap or bits > _LARGEST_FOR_TAILS:
+            return found
+        bits *= 2
 
 
 def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -340,7 +366,7 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
     found = choice if isinstance(choice, FloatSum) else _enclosed(lambda: law.balls(level), n, settings, choice, 128)
     gap = found.gap if isinstance(found, FloatSum) else found.relative_gap
     # Of laws of some dozen values there may be hundreds to compare.
-    enough = ROUGH_GAP if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
+    enough = ROUGH_GAP if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else _WIDEST
     if not gap <= enough and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
         return _log_of_sum(g, n, log_value)
     if isinstance(found, FloatSum):

@@ -557,7 +557,8 @@ class Allocation(OneEpoch):
             if log_delta - FAR_BELOW < _LEAST_LOG_OF_LAWS:
                 return high
         cells = self._laws(log_delta - FAR_BELOW)[-1]
-        guess = min(estimate_epsilon(cells, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+        rough = Settings(gap=1e-4) if cells.rational else _GAP_OF_CELLS
+        guess = min(estimate_epsilon(cells, self.steps, log_delta, rough), LARGEST_EPS)
         if self.shifts == OPPOSITE:
             return guess
         # Estimates know no lattices, which enclose what kernels of heavy tails do not tell.

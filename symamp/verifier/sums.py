@@ -1,4 +1,4 @@
-"""The sums E[S_+] of certificates: enumeration, kernel, binomial tails."""
+"""The sums E[S_+] of certificates: enumeration, kernel, binomial tails, large values one by one."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ _EXACT_ZERO, _ZERO, _ONE = fmpq(0), arb(0), arb(1)
 KERNEL: dict[str, Any] = dict.fromkeys(("theta", "W", "theta_above", "theta_below"), str)
 KERNEL |= {"N": int, "evaluated": [(int, int)], "dropped": [(int, int)]}
 TAILS: dict[str, Any] = {"theta": str, "windows": [(int, int)]}
+LARGE: dict[str, Any] = {"threshold": str, "plans": [{"plan": KERNEL}]}
+_PLANS = {"binomial tails": TAILS, "large values": LARGE}
 
 
 def shape(how: Any) -> dict[str, Any]:
     """Return the shape of an evaluator with its plan."""
-    tails = type(how) is dict and how.get("evaluator") == "binomial tails"
-    return {"evaluator": str, "plan": TAILS if tails else KERNEL}
+    name = how.get("evaluator") if type(how) is dict else None
+    return {"evaluator": str, "plan": _PLANS.get(name, KERNEL) if type(name) is str else KERNEL}
 
 
 def evaluated(check: Any, how: dict[str, Any], groups: list[Group], up: bool, what: str) -> Number:
@@ -40,6 +42,8 @@ def evaluated(check: Any, how: dict[str, Any], groups: list[Group], up: bool, wh
         return kernel(check, groups, plan, up, what)
     if name == "binomial tails" and plan is not None and "windows" in plan and len(groups) == 1:
         return tails(check, groups[0], plan, up, what)
+    if name == "large values" and plan is not None and "plans" in plan and len(groups) == 1:
+        return large(check, groups[0], plan, up, what)
     check.require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
     # From below the null symbol may be left out.
     seen = [null > 0 or (up and arb(null).rad() > 0) for _, null, _ in groups]
@@ -229,6 +233,41 @@ def raised(x: Any, n: int) -> Any:
 def product_of(numbers: Any) -> Any:
     """Return the product of some balls."""
     return reduce(mul, numbers, arb(1))
+
+
+# --- large values one by one -----------------------------------------------------------------------------------------
+
+
+def large(check: Any, group: Group, plan: dict[str, Any], up: bool, what: str) -> arb:
+    """Return a ball whose upper or lower end bounds E[S_+]: no value above a threshold is drawn, or one, or more.
+
+    Beside each of them the others have a kernel of their own; two are bounded (docs/proofs/large_values.md).
+    """
+    (atoms, null, n), threshold = group, arb(check.number(plan["threshold"]))
+    is_large = [bool(v.mid() > threshold) for v, _ in atoms]
+    apart = sorted((a for a, x in zip(atoms, is_large, strict=True) if x), key=lambda a: -float(a[0].mid()))
+    rest = [a for a, x in zip(atoms, is_large, strict=True) if not x]
+    plans = [x["plan"] for x in plan["plans"]]
+    check.require(n >= 2 and len(plans) == len(apart) + 1, f"{what}: other large values", "invalid")
+
+    def beside(k: int, offset: arb, how: Any) -> arb:
+        moved = [(v + offset / k, m) for v, m in rest]
+        left, whole = null, sum((m for _, m in rest), null)
+        if not offset.is_zero():
+            moved, left = [*moved, (offset / k, null)], _ZERO
+        if how is not None:
+            return kernel(check, [(moved, left, k)], how, up, what)
+        gains = (m * (v.max(_ZERO) if up else v) for v, m in moved)
+        return check.larger(k * whole ** (k - 1) * sum(gains, _ZERO))
+
+    found = beside(n, _ZERO, plans[0])
+    for (v, m), how in zip(apart, plans[1:], strict=True):
+        found += n * m * beside(n - 1, v, how)
+    if up:
+        chance = sum((m for _, m in apart), _ZERO)
+        gains = [sum((m * v.max(_ZERO) for v, m in some), _ZERO) for some in (apart, rest)]
+        found += n * (n - 1) * chance * (gains[0] + gains[1] * chance * (n - 2) / 2)
+    return check.larger(found)
 
 
 # --- binomial tails --------------------------------------------------------------------------------------------------

@@ -160,8 +160,16 @@ def tails_plan(rng: Random, n: int, values: int) -> Data:
     return {"theta": number(rng, 0.05, 40), "windows": windows}
 
 
-def evaluation(rng: Random, n: int, values: int, kinds: str = "ektx") -> Data:
+def large_plan(rng: Random, values: int) -> Data:
+    """A threshold with some number of plans: where it is not that of the values above the plan is refused."""
+    plans = [{"plan": rng.choice((None, kernel_plan(rng)))} for _ in range(1 + rng.randint(0, min(values, 2)))]
+    return {"threshold": str(F(rng.randint(-20, 40), 20)), "plans": plans}
+
+
+def evaluation(rng: Random, n: int, values: int, kinds: str = "ektxl") -> Data:
     kind = rng.choice(kinds)
+    if kind == "l":
+        return {"evaluator": "large values", "plan": large_plan(rng, values)}
     if kind == "k":
         return {"evaluator": "compact kernel", "plan": kernel_plan(rng)}
     if kind == "t":
@@ -203,11 +211,11 @@ def triples(rng: Random) -> Data:
     pairs = [p for p in permutations(range(len(table)), 2) if rng.random() < 0.95]
     if data.get("compared"):
         pairs = [p for p in pairs if set(p) == set(data["compared"][0])]
-    above = [{"kind": "blanket", "pair": list(p)} | evaluation(rng, n, _values(rng, table), "eekttx") for p in pairs]
+    above = [{"kind": "blanket", "pair": list(p)} | evaluation(rng, n, _values(rng, table), "eekttxl") for p in pairs]
     others = [[p, "1"] for p in rng.sample(range(2), 1)] if data.get("stand_for") == "blanket" else None
     pair = [0, 1] if others else rng.sample(range(len(table)), 2)
     below = {"kind": "data set", "pair": pair, "others": others or _held(rng, len(table))}
-    return certificate((n, data), E, *sides(rng, above, [below | evaluation(rng, n, _values(rng, table), "ekttxv")]))
+    return certificate((n, data), E, *sides(rng, above, [below | evaluation(rng, n, _values(rng, table), "ekttxvl")]))
 
 
 def listed(rng: Random) -> Data:
@@ -221,9 +229,9 @@ def listed(rng: Random) -> Data:
     data = of_triples([((i, j), (table[i], table[j], law), known)], exact)
     if rng.random() < 0.2:
         data["pairs"][0]["above"] = None
-    above = [{"kind": "blanket", "pair": [i, j]} | evaluation(rng, n, _values(rng, table), "ekttx")]
+    above = [{"kind": "blanket", "pair": [i, j]} | evaluation(rng, n, _values(rng, table), "ekttxl")]
     others = [] if exact and rng.random() < 0.5 else [[rng.choice(known)[0], "1"]]
-    below = [{"kind": "data set", "pair": [i, j], "others": others} | evaluation(rng, n, 3, "ektxv")]
+    below = [{"kind": "data set", "pair": [i, j], "others": others} | evaluation(rng, n, 3, "ektxvl")]
     return certificate((n, data), E, *sides(rng, above, below))
 
 
@@ -280,7 +288,7 @@ def laws(rng: Random) -> Data:
         dominating = {
             "values": [str(v) for v in found], "masses": [str(m) for m in found.values()], "singular": str(alone),
         }  # fmt: skip
-        above.append({"kind": "envelope", "pair": [i, j], "dominating": dominating} | evaluation(rng, n, 4, "ekt"))
+        above.append({"kind": "envelope", "pair": [i, j], "dominating": dominating} | evaluation(rng, n, 4, "ektl"))
     data = mechanism(rng, table)
     if data["kind"] == "table" and rng.random() < 0.1:
         data["rounded"] = str(F(rng.randint(0, 3), 1000))

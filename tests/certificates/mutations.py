@@ -16,7 +16,8 @@ F = Fraction
 
 _TEXTS = {"format", "name", "inputs", "supposed"}
 _WORDS = [
-    ["enumeration", "exact", "compact kernel", "binomial tails", "one user", "limit", "visible", "mean over counts"],
+    ["enumeration", "exact", "compact kernel", "binomial tails", "large values", "one user", "limit", "visible",
+     "mean over counts"],
     list(KINDS), ["messages", "data"], ["all", "convex order", "blanket"], ["table", "orbits", "triples", "budget"],
 ]  # fmt: skip
 Path = tuple[Any, ...]

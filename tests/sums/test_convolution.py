@@ -143,6 +143,7 @@ def test_a_lone_mass_keeps_the_mean_where_others_can_move(upward):
 def test_a_lattice_answers_where_a_kernel_says_hardly_anything(monkeypatch, ratio, level):
     """With hardly any frequency, and nothing else to choose: the sum in fractions lies between the ends."""
     monkeypatch.setattr(choice, "ENUMERATE_AT_ONCE", 1)
+    monkeypatch.setattr(choice, "plan_large", lambda *_: None)
     n = 4
     raw = [(ratio, 1, Fraction(1, ratio)), (1, 3, 2), (3, 1, 2), (2, 5, 1), (1, 1, 4)]
     sums = [sum(row[i] * row[2] for row in raw) for i in (0, 1)]
@@ -164,7 +165,7 @@ def test_data_sets_are_shown_where_ratios_are_enormous():
     """By a kernel alone the lower end was 0, and the search took over a minute."""
     answer = sa.epsilon(sa.SubsetExponential(s=2, d=16, k=4, eps0=100), n=10**4, delta="1/3", method="variation_ratio")
     assert 89.95 < answer.lower < answer.upper < 99.3
-    assert answer.certificate()["claim"]["lower"] == "0"  # sums on lattices have none
+    assert Fraction(answer.certificate()["claim"]["lower"]) > Fraction("89.95")
 
 
 def test_values_beyond_the_precision_of_the_first_try_take_more_bits():
