@@ -266,19 +266,22 @@ def sum_of_losses(check: Check, rounds: list[Any], eps: arb, plan: Any, up: bool
     shift = 1 - (near / far).log() / d if up else arb(1)
     slope = arb(0) if up else (near - far) / (2 * arb.pi())
     parts = [sums.Tilted((atoms, arb(0), count), theta) for atoms, count in factors]
+    for part in parts:
+        part.along(step / 2, 2 * terms)
 
     def z(s: Any) -> Any:
         return (-s * (shift * d)).exp() / (1 - (-s * d).exp())
 
     at_zero = d * (z(theta) - z(theta + 1))
     result, excess = at_zero / 2, abs(at_zero - 1 / (theta * (theta + 1)))
-    for u in (step * j for a, b in plan["evaluated"] for j in range(a, b + 1)):
-        power = sums.product_of(part.phi_n(u) for part in parts) * acb(0, -u * eps).exp()
+    for j in (j for a, b in plan["evaluated"] for j in range(a, b + 1)):
+        u = step * j
+        power = sums.product_of(part.phi_n(2 * j) for part in parts) * acb(0, -u * eps).exp()
         s, turn = acb(theta, u), acb(0, 1) / (terms * step)
         value = (1 + turn * s) * z(s) - (1 + turn * (s + 1)) * z(s + 1)
         result += ((d * (value - acb(0, 1) * slope)) * power).real
     for a, b in plan["dropped"]:
-        beta = sums.product_of(part.modulus_n(check, step * (a + b) / 2, step * (b - a) / 2) for part in parts)
+        beta = sums.product_of(part.modulus_n(check, a + b, b - a) for part in parts)
         s = acb(theta, step * a)
         cost = (b - a + 1) * beta * (1 / abs(s * (s + 1)) + excess)
         result += cost if up else -cost

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache, reduce
 from itertools import accumulate, product
-from math import prod
+from math import isqrt, prod
 from operator import mul
 from typing import Any
 
-from flint import acb, arb, ctx, fmpq
+from flint import acb, acb_mat, arb, ctx, fmpq
 
 from .check import working
 from .documents import require
@@ -16,6 +16,8 @@ from .documents import require
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
 Group = Any  # (values with their masses, mass of the null symbol or None, number of draws)
 _EXACT_ZERO, _ZERO, _ONE = fmpq(0), arb(0), arb(1)
+_MOST_KEPT = 2**17
+"""Waves that are kept, of each group."""
 
 
 KERNEL: dict[str, Any] = dict.fromkeys(("theta", "W", "theta_above", "theta_below"), str)
@@ -131,19 +133,21 @@ def _kernel(check: Any, parts: list[Tilted], plan: dict[str, Any], up: bool, wha
     check.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + blocks + 4) * values, hard=True)
     d, step, null_n = w / terms, 2 * arb.pi() / w, product_of(x.null_n() for x in parts)
     lam, inverse = theta * d, -1 / (-theta * d).expm1()  # inverse = 1/(1 - q), here and below
+    for part in parts:
+        part.along(step / 2, 2 * terms)
     alpha, slope, over_t = 1 / lam - inverse + 1, (inverse - 1) * (lam * inverse - 1), d / (step * terms)
     at_zero = d / theta * (-lam * alpha).exp() * inverse if up else d * d * (inverse - 1) * inverse
     result = at_zero * (1 - null_n) / 2
     for j in (j for a, b in plan["evaluated"] for j in range(a, b + 1)):
         u = step * j
-        power, x = product_of(part.phi_n(u) for part in parts) - null_n, acb(-lam, -u * d)  # x = -s d
+        power, x = product_of(part.phi_n(2 * j) for part in parts) - null_n, acb(-lam, -u * d)  # x = -s d
         inverse = -1 / x.expm1()
         z0 = (x * alpha).exp() * inverse if up else inverse - 1
         z1, z2 = ((alpha + inverse - 1) * z0, z0) if up else (z0 * inverse, slope + z0)
         result += ((acb(d - u * over_t, theta * over_t) * d * z1 - acb(0, over_t) * z2) * power).real
     excess = abs(at_zero - theta**-2)
     for a, b in plan["dropped"]:
-        beta = product_of(part.modulus_n(check, step * (a + b) / 2, step / 2 * (b - a)) for part in parts)
+        beta = product_of(part.modulus_n(check, a + b, b - a) for part in parts)
         most = (1 / abs(acb(theta, step * a)) ** 2 + excess) * (beta + null_n)
         result += most * (b - a + 1) if up else most * (a - b - 1)
     for y in () if up else (higher, lesser):  # aliasing
@@ -163,6 +167,12 @@ class Tilted:
         mean = sum((p * v for v, p in self.law), _ZERO)
         # The library has no number for the square of a ball around 0, and no root of a ball below it.
         self.deviation = (sum((p * v * v for v, p in self.law), _ZERO) - mean * mean).upper().max(_ZERO).sqrt()
+        self.along(_ONE, 1)
+
+    def along(self, unit: arb, last: int) -> None:
+        """Say that frequencies are multiples of a unit, up to which: waves of near ones and of a far one are kept."""
+        self.unit, self.hop = unit, max(1, min(isqrt(last), _MOST_KEPT // (len(self.law) + 1)))
+        self.near, self.far = dict[int, acb_mat](), (-1, acb_mat(0, 0))
 
     def moment(self, x: arb) -> arb:
         """Return E[e^(xG)]."""
@@ -180,18 +190,26 @@ class Tilted:
         """Return the tilted probability that all draws are null."""
         return self.null**self.n
 
-    def phi(self, u: arb) -> acb:
-        """Return the characteristic function."""
-        return sum((p * acb(0, u * v).exp() for v, p in self.law), acb(self.null))
+    def phi(self, i: int) -> acb:
+        """Return the characteristic function at i units: a row of far waves times a column of near ones."""
+        if not self.law:
+            return acb(self.null)
+        far, near = divmod(i, self.hop)
+        if far != self.far[0]:
+            start = self.unit * (far * self.hop)
+            self.far = far, acb_mat([[p * acb(0, start * v).exp() for v, p in self.law]])
+        if near not in self.near:
+            self.near[near] = acb_mat([[acb(0, self.unit * near * v).exp()] for v, _ in self.law])
+        return (self.far[1] * self.near[near])[0, 0] + self.null
 
-    def phi_n(self, u: arb) -> acb:
+    def phi_n(self, i: int) -> acb:
         """Return that of the sum of the draws."""
-        return raised(self.phi(u), self.n)
+        return raised(self.phi(i), self.n)
 
-    def modulus_n(self, check: Any, middle: arb, half: arb) -> arb:
+    def modulus_n(self, check: Any, middle: int, half: int) -> arb:
         """Return a bound on |phi|^n in a block, from its middle: sqrt(1 - |phi|^2) is Lipschitz."""
         root = check.larger(1 - abs(self.phi(middle)) ** 2).sqrt()
-        distance = check.larger(root - self.deviation * half).min(arb(1))
+        distance = check.larger(root - self.deviation * self.unit * half).min(arb(1))
         return check.larger(1 - distance**2).sqrt() ** self.n
 
 
@@ -215,13 +233,13 @@ class _Poisson(Tilted):
         """Return the tilted probability that S is 0 because all draws are null; 0 beside a constant."""
         return (-self.mean * (1 - self.null)).exp() if self.shift.is_zero() else _ZERO
 
-    def phi_n(self, u: arb) -> acb:
+    def phi_n(self, i: int) -> acb:
         """Return the characteristic function of S."""
-        return (self.mean * (self.phi(u) - 1) + acb(0, u * self.shift)).exp()
+        return (self.mean * (self.phi(i) - 1) + acb(0, self.unit * i * self.shift)).exp()
 
-    def modulus_n(self, check: Any, middle: arb, half: arb) -> arb:
+    def modulus_n(self, check: Any, middle: int, half: int) -> arb:
         """Return a bound on it in a block, from its middle: sqrt(1 - Re phi) is Lipschitz."""
-        root = check.larger(1 - self.phi(middle).real).sqrt() - self.spread * half
+        root = check.larger(1 - self.phi(middle).real).sqrt() - self.spread * self.unit * half
         return (-self.mean * check.larger(root) ** 2).exp()
 
 
