@@ -19,9 +19,9 @@ from symamp.sums.kernels.floats import float_sum
 from symamp.sums.kernels.tilted import Plan
 
 # What is tuned. Every threshold and every plan gives a bound.
-_MOST_APART, _RARE, _SHARE, _FREQUENCIES = 16, 0.1, 0.1, 20_000
-"""Most values that are apart, how often one of them is drawn at most, what part of the gap draws of two may take, and
-the frequencies of each kernel."""
+_MOST_VALUES, _MOST_APART, _RARE, _SHARE, _FREQUENCIES = 100, 16, 0.1, 0.1, 20_000
+"""Most values, and most that are apart, how often one of them is drawn at most, what part of the gap draws of two may
+take, and the frequencies of each kernel."""
 _TOLD_APART, _LARGEST_LOG = 1e-9, 700.0
 """By how much, relatively, values differ between which a threshold is put; and about the largest logarithm of a
 double."""
@@ -51,7 +51,7 @@ def plan_large(g: FloatGparv, n: int, gap: float) -> tuple[LargePlan, float] | N
     g, best = g.unscaled, None
     order = np.argsort(-g.values)
     values, masses = g.values[order], g.masses[order]
-    if n < 2 or len(values) < 2 or not np.isfinite(values).all() or not values[0] > 0.0:
+    if n < 2 or not 2 <= len(values) <= _MOST_VALUES or not np.isfinite(values).all() or not values[0] > 0.0:
         return None
     chances = np.cumsum(masses)
     most = min(int(((n * chances <= _RARE) & (values > 0.0)).sum()), _MOST_APART, len(values) - 1)

@@ -22,6 +22,7 @@ from .check import MANY, MOST_PRECISION, MOST_WORK, Check, Number, working
 from .claims import Claim, given, quoted
 from .documents import Verdict, require, shaped
 from .evidence import triples
+from .mechanisms import Triple
 from .rounds import hull_above, hull_below, sum_of_losses
 from .steps import CELLS, REPLACE, Noise, require_statistic
 
@@ -146,6 +147,7 @@ class _Training:
         self._data_sets = set[bool]()
         self._lines: dict[Any, Callable[[arb], tuple[arb, arb]]] = {}
         self._laws: dict[tuple[str, int], tuple[list[arb], list[arb]]] = {}
+        self._triples: dict[tuple[str, str, int], list[Triple]] = {}
 
     def told(self) -> str:
         """Return what the claim is about."""
@@ -265,10 +267,13 @@ class _Training:
     def _by_laws(self, name: str, t: int, plan: Any, eps: str) -> tuple[Number, Number]:
         """Return the lower end by the one law around the step, and the upper end by the other."""
         with working(plan["precision"]):
-            laws = [law.sampled(self.rate) for law in self.step.laws(name, plan.get("cells"), int(self.opposite))]
+            cells, kept = plan.get("cells"), (name, str(plan.get("cells")), plan["precision"])
+            if kept not in self._triples:
+                found = self.step.laws(name, cells, int(self.opposite))
+                self._triples[kept] = [law.sampled(self.rate) for law in found]
             low, high = (
                 triples.divergence(self.check, law, eps, t, plan[side], up, name)
-                for law, side, up in zip(laws, ("below", "above"), (False, True), strict=True)
+                for law, side, up in zip(self._triples[kept], ("below", "above"), (False, True), strict=True)
             )
             return (low if isinstance(low, fmpq) else low.lower()), (high if isinstance(high, fmpq) else high.upper())
 
