@@ -36,11 +36,9 @@ _POOR = 0.1
 class FewMessagesPairBound(PairOfInputs):
     """The bound of one pair of inputs, or of a group of pairs.
 
-    ``kinds`` lists the numbers of the triples of each kind of other users. Where the theorem does not apply it is the
-    bound ``otherwise``.
+    Where the theorem does not apply it is the bound ``otherwise``.
     """
 
-    kinds: tuple[tuple[int, ...], ...]
     otherwise: PairBound
 
     method: ClassVar[str] = "few_messages"
@@ -55,7 +53,7 @@ class FewMessagesPairBound(PairOfInputs):
     @cached_property
     def searches(self) -> FewMessages:
         """What was found at the levels asked before."""
-        return FewMessages(self.laws, self.kinds, self.mixed)
+        return FewMessages(self.laws, self.mixed)
 
     def _own_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return the same of the theorem itself, inf where it does not apply, or many messages are positive."""
@@ -87,13 +85,12 @@ def _parts(subject: Subject) -> Iterator[PairBound]:
     if groups is None:
         for triples in pairs_of_inputs(listed(subject)):
             different = tuple({t.signature: t for t in reversed(triples)}.values())[::-1]
-            alone = tuple((i,) for i in range(len(different)))
-            yield FewMessagesPairBound(different, alone, AllDataSetsPairBound(triples))
+            yield FewMessagesPairBound(different, AllDataSetsPairBound(triples))
         return
     for group in groups:
         found = PairGroupBound.of(group)
         if isinstance(found, PairGroupBound):
-            found = FewMessagesPairBound(found.triples, group.kinds, found, mixed=found.mixed)
+            found = FewMessagesPairBound(found.triples, found, mixed=found.mixed)
         yield found
 
 

@@ -297,8 +297,7 @@ def _dominating(triples: Sequence[Reduction], at: At, found: Evidence) -> Data:
 def _compositions(known: Described, part: PairBound, found: FewMessagesEvidence, split: int) -> Data:
     """Return boxes of users who have the first of at most two laws."""
     inputs = [t.dataset[0][0] for t in part.fixed_background if is_triple(t)]
-    alone = all(len(kind) == 1 for kind in found.kinds)
-    if not alone or not 0 < len(inputs) <= 2 or not all(x in known.inputs for x in inputs):
+    if not 0 < len(inputs) <= 2 or not all(x in known.inputs for x in inputs):
         raise ArgumentError(
             "certificate", Problem(f"{part.method} has no certificate for this mechanism"), "method='all_data_sets'"
         )

@@ -40,8 +40,6 @@ class PairGroup:
     is tried first.
     ``pair`` names a pair of the group, or says which they are. ``held`` names inputs x that have one of the laws
     themselves, at a pair of the group. With ``listed`` every other input has one of the laws itself: none mix them.
-    ``segments``, if any, lists kinds of laws by the numbers of two: for every pair of the group there is one share such
-    that each kind's law is the mixture of its two with that share, and all other inputs are below mixtures of these.
     """
 
     pair: tuple[str, str]
@@ -49,12 +47,6 @@ class PairGroup:
     above: Decomposition | None = None
     held: tuple[tuple[str, Decomposition], ...] = ()
     listed: bool = False
-    segments: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def kinds(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of the laws of each kind of other users: the segments, or each law alone."""
-        return self.segments or tuple((i,) for i in range(len(self.laws)))
 
 
 class Pattern(NamedTuple):
@@ -160,28 +152,8 @@ def groups_by_share(
         found = list(dict.fromkeys(v for p in (inside if len(inside) == 1 else (high, low)) for v in patterns(p)))
         laws = tuple(v.law(t, c, pair) for v in found)
         above = None if is_less(SMALL * most, high) else blanket_of(high, t, c, pair)
-        segments = () if len(inside) == 1 else _segments(patterns, low, high, found)
-        groups.append(PairGroup(pair, laws, above, segments=segments))
+        groups.append(PairGroup(pair, laws, above))
     return tuple(groups)
-
-
-def _segments(patterns: Patterns, low: sp.Expr, high: sp.Expr, found: Sequence[Pattern]) -> tuple[tuple[int, int], ...]:
-    """Return the numbers of the patterns at both ends of a cell, as what stands for all goes from one to the other.
-
-    Between the ends patterns are affine, so that two places tell where they lead; none where these are not listed.
-    """
-    if not (low.is_Rational and high.is_Rational):
-        return ()
-    one, other = patterns((2 * low + high) / 3), patterns((low + 2 * high) / 3)
-    if len(one) != len(other):
-        return ()
-    ends = [
-        tuple(Pattern(*(normal(2 * x - y) for x, y in zip(v, w, strict=True))) for v, w in pair)
-        for pair in (zip(one, other, strict=True), zip(other, one, strict=True))
-    ]
-    if not all(v in found for end in ends for v in end):
-        return ()
-    return tuple((found.index(v), found.index(w)) for v, w in zip(*ends, strict=True))
 
 
 def antipodal_groups(t: sp.Expr, shares: Sequence[sp.Expr] = ()) -> tuple[PairGroup, ...]:

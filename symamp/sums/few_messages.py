@@ -72,48 +72,39 @@ Balls = tuple[tuple[arb, arb], ...]  # values with masses
 
 @dataclass(frozen=True)
 class Kind:
-    """Users whose labels have one law, or any mixture of a few: values with masses, those scaled by the weight.
+    """Users whose labels have one law: values with masses, those scaled by the weight.
 
     ``gained`` and ``lost`` are steps (y, size) of functions P and Q: P(x) is at least E[v_+; v > x]/weight, and Q(x) at
-    least E[v_-; v_- < x], for every such law of the scaled value v. ``gain`` is at least E[v_+]/weight.
+    least E[v_-; v_- < x], of the scaled value v. ``gain`` is at least E[v_+]/weight.
     """
 
-    laws: tuple[Balls, ...]
+    atoms: Balls
     gained: tuple[tuple[float, float], ...]
     lost: tuple[tuple[float, float], ...]
     gain: float
 
     def log_gained(self, tilt: float) -> float:
-        """Return at least log E[v_+ e^(tilt v)]/weight of every such law."""
+        """Return at least log E[v_+ e^(tilt v)]/weight."""
         return _log_total([(size, x) for x, size in self.gained], tilt)
 
     def log_lost(self, tilt: float) -> float:
-        """Return at least log E[e^(-tilt v_-); v < 0] of every such law."""
+        """Return at least log E[e^(-tilt v_-); v < 0]."""
         return _log_total([(float_above(arb(size) / arb(x)), -x) for x, size in self.lost], tilt)
 
     @staticmethod
-    def of(laws: Sequence[BallGparv], weight: float = 1.0) -> Kind:
-        """Return the kind of a law, or of all mixtures of some, at the ambient precision."""
-        scaled = tuple(tuple((v * weight, m) for v, m in zip(g.values, g.masses, strict=True)) for g in laws)
-        every = [v for law in scaled for v, _ in law]
-        above = sorted({float_above(v) for v in every if v > 0}, reverse=True)
-        below = sorted({float_below(-v) for v in every if v < 0})
-        gained = [
-            _most(total([v * m for v, m in law if v > 0 and float_above(v) >= x]) for law in scaled) for x in above
-        ]
-        lost = [
-            _most(total([-v * m for v, m in law if v < 0 and float_below(-v) <= x]) for law in scaled) for x in below
-        ]
+    def of(g: BallGparv, weight: float = 1.0) -> Kind:
+        """Return the kind of a law, at the ambient precision."""
+        atoms = tuple((v * weight, m) for v, m in zip(g.values, g.masses, strict=True))
+        above = sorted({float_above(v) for v, _ in atoms if v > 0}, reverse=True)
+        below = sorted({float_below(-v) for v, _ in atoms if v < 0})
+        gained = [total([v * m for v, m in atoms if v > 0 and float_above(v) >= x]) for x in above]
+        lost = [total([-v * m for v, m in atoms if v < 0 and float_below(-v) <= x]) for x in below]
         return Kind(
-            scaled,
+            atoms,
             tuple((x, float_above(size / weight)) for x, size in _steps(above, gained)),
             tuple((x, float_above(size)) for x, size in _steps(below, lost)),
             float_above(gained[-1] / weight),
         )
-
-
-def _most(numbers: Iterable[arb]) -> arb:
-    return reduce(arb.max, numbers)
 
 
 def _steps(places: Sequence[float], sums: Sequence[arb]) -> list[tuple[float, arb]]:
@@ -395,10 +386,8 @@ class Box:
 
 @dataclass(frozen=True)
 class FewMessagesEvidence:
-    """What an evaluation is repeated from: the kinds, their weights, and boxes that cover all compositions."""
+    """What an evaluation is repeated from: the weights of the kinds, and boxes that cover all compositions."""
 
-    kinds: tuple[Counts, ...]
-    mixed: bool
     weights: tuple[float, ...]
     tilt: float
     grids: tuple[float, ...]
@@ -412,7 +401,7 @@ class Compositions:
     def __init__(self, kinds: Sequence[Kind], others: int, limits: Any = None) -> None:
         self.kinds, self.others, self._limits = tuple(kinds), others, limits
         self.gain = max(k.gain for k in kinds)
-        self._users: dict[Counts, Intervals] = {(i,): Intervals.of(k.laws) for i, k in enumerate(kinds)}
+        self._users: dict[Counts, Intervals] = {(i,): Intervals.of([k.atoms]) for i, k in enumerate(kinds)}
         self._largest = max(x for k in kinds for x, _ in k.gained)
         tilts = self._tilts = _TILTS / self._largest
         own = [self._users[i,] for i in range(len(kinds))]
@@ -470,7 +459,7 @@ class Compositions:
     def _free(self, kinds: Counts) -> Intervals:
         if kinds not in self._users:
             with at_precision(BALL_BITS):
-                self._users[kinds] = Intervals.of([law for k in kinds for law in self.kinds[k].laws])
+                self._users[kinds] = Intervals.of([self.kinds[k].atoms for k in kinds])
         return self._users[kinds]
 
     def _points(self, kinds: Counts, n: int, grid: int) -> Points:
@@ -630,12 +619,11 @@ _OTHER_WEIGHTS = (0.3, 0.1, 0.03)
 class FewMessages:
     """The bound of some laws at n users: what was found at the levels asked before.
 
-    ``kinds`` lists, for each kind of other users, the numbers of its laws, of which they have any mixture. With
-    ``mixed`` users may also mix kinds: then these have to be comonotone at either end of their laws.
+    Each of the other users has one of the laws; with ``mixed`` a mixture: then they have to be comonotone.
     """
 
-    def __init__(self, laws: Sequence[Law], kinds: Sequence[Counts], mixed: bool) -> None:
-        self.laws, self.kinds, self.mixed = tuple(laws), tuple(kinds), mixed
+    def __init__(self, laws: Sequence[Law], mixed: bool) -> None:
+        self.laws, self.mixed = tuple(laws), mixed
         self._found: dict[tuple[Level, int], tuple[Compositions, tuple[float, ...]] | None] = {}
         self._weights: tuple[float, ...] | None = None
 
@@ -655,7 +643,7 @@ class FewMessages:
         return self._found[level, n]
 
     def _made(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
-        if n < 2 or len(self.kinds) > _MOST_KINDS:
+        if n < 2 or len(self.laws) > _MOST_KINDS:
             return None
         with at_precision(BALL_BITS):
             laws = self.balls(level)
@@ -663,12 +651,12 @@ class FewMessages:
                 laws = self.balls(level.just_below())
             if not _have_signs(laws) or any(not g.singular.is_zero() or not any(v > 0 for v in g.values) for g in laws):
                 return None
-            if self.mixed and not are_comonotone([[laws[i] for i in kind] for kind in self.kinds]):
+            if self.mixed and not are_comonotone(laws):
                 return None
-            usual = (1.0,) * len(self.kinds)
+            usual = (1.0,) * len(laws)
             if self._weights is None and not self.mixed:
                 tried = [usual]
-                if len(self.kinds) > 1:
+                if len(laws) > 1:
                     tried += [pair for w in _OTHER_WEIGHTS for pair in ((w, 1.0), (1.0, w))]
                 every = [(self._of(laws, w, n, limits), w) for w in tried]
                 found, self._weights = min(every, key=lambda x: x[0].worst[1])
@@ -677,25 +665,20 @@ class FewMessages:
             return self._of(laws, weights, n, limits), weights
 
     def _of(self, laws: Sequence[BallGparv], weights: Sequence[float], n: int, limits: Any) -> Compositions:
-        kinds = [Kind.of([laws[i] for i in kind], w) for kind, w in zip(self.kinds, weights, strict=True)]
-        return Compositions(kinds, n - 1, limits)
+        return Compositions([Kind.of(g, w) for g, w in zip(laws, weights, strict=True)], n - 1, limits)
 
 
 def _have_signs(laws: Sequence[BallGparv]) -> bool:
     return all(v > 0 or v < 0 or v.is_zero() for g in laws for v in g.values)
 
 
-def are_comonotone(kinds: Sequence[Sequence[BallGparv]]) -> bool:
-    """Return whether of two kinds one has P and Q at least as large as the other everywhere, at all their ends.
+def are_comonotone(laws: Sequence[BallGparv]) -> bool:
+    """Return whether of two laws one has P and Q at least as large as the other everywhere.
 
     P(y) = E[w_+; w_+ > y] for real y, Q(x) = E[w_-; w_- < x]. Balls of less than 2^-96 around 0 count as 0: what is not
     told is bounded on the page (docs/proofs/few_messages.md).
     """
-    ends = max(map(len, kinds))
-    if any(len(kind) not in (1, ends) for kind in kinds):
-        return False
-    rows = [[kind[i if len(kind) > 1 else 0] for kind in kinds] for i in range(ends)]
-    signs = set[int]().union(*(_signs(row[0], row[-1]) for row in rows))
+    signs = _signs(laws[0], laws[-1])
     return not signs >= {1, -1} and 0 not in signs
 
 
@@ -738,10 +721,9 @@ def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Set
 
     Guarantee
     ---------
-    Let each of the other users have one of the laws, the numbers of a kind being the ends of a segment of mixtures, at
-    the same place for all; with ``mixed`` a mixture of such laws. Then the divergence D_E of the two shuffled
-    histograms is at most ``upper.upper()``. Boxes, weights and tilts are searched in floats; all of them give valid
-    bounds. Proof: docs/proofs/few_messages.md.
+    Let each of the other users have one of the laws, with ``mixed`` a mixture of them. Then the divergence D_E of the
+    two shuffled histograms is at most ``upper.upper()``. Boxes, weights and tilts are searched in floats; all of them
+    give valid bounds. Proof: docs/proofs/few_messages.md.
     """
     found = known.compositions(level, n, settings.limits)
     if found is None:
@@ -750,7 +732,7 @@ def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Set
     value, boxes = here.cover(gap_of(settings))
     if not 0.0 < value < here.gain:
         return None
-    evidence = FewMessagesEvidence(known.kinds, known.mixed, weights, here.tilt, here.grids, here.allowed, boxes)
+    evidence = FewMessagesEvidence(weights, here.tilt, here.grids, here.allowed, boxes)
     with at_precision(BALL_BITS):
         upper = arb(value) * (1 + arb(_SLACK)) + (arb(here.others) * _UNTOLD if known.mixed else 0)
         return Enclosure(arb(0), upper.upper(), EVALUATOR, BALL_BITS, evidence=evidence)
