@@ -25,7 +25,7 @@ from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import LARGEST_N, Count, Real, exact_number, users
 from symamp.numbers.surroundings import undisturbed
-from symamp.questions.answer import Answer
+from symamp.questions.answer import WIDE, Answer
 from symamp.questions.backwards import Goal, Proof, Range, guessed, proofs
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
 from symamp.settings.participation import Participation, checked_participation
@@ -43,6 +43,7 @@ def asked_for(asked: Iterable[tuple[str, str]]) -> str:
 
 _NAMED = {"eps0": "largest", "n": "least", "rounds": "most"}
 """What is sought of each quantity."""
+_BOUNDS_APART = "the bounds behind both ends are apart; ask for epsilon at an end: its text says why"
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,6 +100,24 @@ class Inverse(TwoEnds):
         """(upper - lower)/upper."""
         return Interval(self.lower, self.upper).gap
 
+    @property
+    def caution(self) -> str:
+        """A warning that upper/lower exceeds 1.1, with the reason and the remedy; "" if it does not.
+
+        No warning is given where an end is 0 or inf, nor for whole numbers that are neighbours. It is part of the text.
+
+        >>> import symamp as sa
+        >>> weekly = {"eps": 1, "delta": "1e-8", "rounds": 30, "rate": "1/10"}
+        >>> print(sa.least_n(sa.RandomizedResponse(k=16, eps0=4), **weekly).caution)
+        WIDE: upper/lower = 1.48: the bounds behind both ends are apart; ask for epsilon at an end: its text says why
+        """
+        neighbours = self.quantity != "eps0" and self.upper <= self.lower + 1
+        if neighbours or not WIDE * self.lower < self.upper < inf or self.lower == 0:
+            return ""
+        capped = any(x is not None and x.limited for x in (self.private, self.not_private))
+        why = "the search is capped; more effort leaves less open" if capped else _BOUNDS_APART
+        return f"WIDE: upper/lower = {self.upper / self.lower:.3g}: {why}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the bracket for machines: numbers and texts only, infinities as "inf"."""
         return {
@@ -107,6 +126,7 @@ class Inverse(TwoEnds):
             **dict(self.asked),
             **{name: json_number(getattr(self, name)) for name in ("lower", "upper", "safe")},
             "monotone": self.monotone,
+            "caution": self.caution,
             "private": None if self.private is None else self.private.to_dict(),
             "not_private": None if self.not_private is None else self.not_private.to_dict(),
         }
@@ -120,7 +140,8 @@ class Inverse(TwoEnds):
         private += "" if self.monotone else "; monotonicity is not proved"
         if self.upper == inf:
             private = "none is proved to be enough" if self.safe == inf else f"{private}; larger ones are not looked at"
-        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; {private})"
+        told = "; ".join(x for x in (private, self.caution) if x)
+        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; {told})"
 
     def to_csv(self, file: str | PathLike[str]) -> None:
         """Write one line: what was asked, both ends, and the safe one."""

@@ -162,7 +162,7 @@ class Plan(ShownAsTable):
     def table(self) -> Table:
         """Return a table for rich: 80 columns do if attributes and mechanisms have 39 letters together."""
         rows = [
-            [f"{x:.4g}" if c in self._rough and x is not None else cell(x, self._ends.get(c)) for c, x in named]
+            [_brief(x) if c in self._rough and isinstance(x, float) else cell(x, self._ends.get(c)) for c, x in named]
             for named in (zip(self.columns, row, strict=True) for row in self.rows())
         ]
         columns = (Column(c.replace(" ", "\n", 1), overflow="fold") for c in self.columns)
@@ -266,6 +266,11 @@ def candidates_for(attribute: str, shape: object) -> dict[str, Any]:
     if not named:
         raise ArgumentError("attributes", Problem(f"{attribute!r} has no candidate"), f"give {_SHAPE}")
     return named
+
+
+def _brief(x: float) -> str:
+    """Return a number with four digits, or all those before the point."""
+    return f"{x:.4g}" if x < 1e4 else f"{x:.0f}"
 
 
 def _label(family: object) -> str:

@@ -37,7 +37,7 @@ _UNDERFLOW = 1e-300
 """Ends below it are compared by their logarithms."""
 _MOST_DIGITS = 1000
 """Digits of an end that is known exactly."""
-_WIDE, _WIDE_DELTA = 1.1, 2.0
+WIDE, _WIDE_DELTA = 1.1, 2.0
 """Above these values of upper/lower the text of an answer has a warning; the second is for delta of one round."""
 _APART, _MISSED = 0.01, 1.5
 """Above this relative distance of the ends an answer says why they differ; for many rounds, whose points are placed by
@@ -420,7 +420,7 @@ class Answer(Bracket):
         asked_for = not self.rounds and (self.question is None or self.question.method is not None)
         if self.of_directions or asked_for:
             return ""
-        if self._ratio <= (_WIDE if self.rounds or self.quantity == "epsilon" else _WIDE_DELTA):
+        if self._ratio <= (WIDE if self.rounds or self.quantity == "epsilon" else _WIDE_DELTA):
             return ""
         if not self.rounds:
             ratio = f"upper/lower = {self._ratio:.3g}" if self.log10_lower > -inf else "no lower end is known"

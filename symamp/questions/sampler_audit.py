@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.randomizer import known_label
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_call, shown
+from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, checked_call, shown
 from symamp.numbers.optional import betaincinv
 from symamp.numbers.reading import Count, Real, exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
@@ -24,6 +24,7 @@ _FEWEST, _MOST, _INPUTS = 100, 10**7, 8
 _BITS = 128
 _SHRINK = 1e-9
 """How far a limit from doubles is moved outward at first, relatively; four times as far each time it fails."""
+_SMALLER = "audit the sampler as one of a small member of the family, such as D=4"
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def audit_sampler(
     docs/proofs/sampler_audit.md.
 
     Raises ArgumentError for arguments out of range and reports that are none, SupportMismatchError for a mechanism
-    without a table.
+    without a table, or with one that is too large.
 
     >>> import numpy as np
     >>> import symamp as sa
@@ -188,10 +189,12 @@ def _table(mechanism: Mechanism) -> FiniteMechanism:
     if isinstance(mechanism, FiniteMechanism):
         return mechanism
     if not hasattr(mechanism, "table"):
-        raise SupportMismatchError(
-            "mechanism", Problem(f"{mechanism!r} has no table"), "take a small member of a family"
-        )
-    found: FiniteMechanism = mechanism.table()
+        raise SupportMismatchError("mechanism", Problem(f"{mechanism!r} has no table"), _SMALLER)
+    try:
+        found: FiniteMechanism = mechanism.table()
+    except FormatError:
+        too_large = Problem(f"{mechanism!r} has too many inputs or messages for a table")
+        raise SupportMismatchError("mechanism", too_large, _SMALLER) from None
     return found
 
 

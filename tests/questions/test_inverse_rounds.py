@@ -1,6 +1,7 @@
 """Questions asked backwards about many rounds, samples and users who differ: against exact products of few users."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product as every
 from math import exp
@@ -244,6 +245,20 @@ def test_no_number_of_users_is_enough():
     assert (found.lower, found.upper, found.private) == (10**18 + 1, math.inf, None)
     assert found.not_private.lower > 1e-8
     assert "none is proved to be enough" in str(found)
+
+
+def test_wide_brackets_say_so():
+    """Not of neighbours, of ends without a number, nor of narrow brackets."""
+    wide = sa.least_n(sa.RandomizedResponse(k=16, eps0=4), eps=1, delta="1e-8", rounds=30, rate="1/10")
+    assert wide.upper > 1.1 * wide.lower
+    assert wide.caution in str(wide)
+    assert wide.caution.startswith("WIDE: upper/lower = 1.4")
+    assert wide.to_dict()["caution"] == wide.caution
+    capped = replace(wide, private=replace(wide.private, limited=True))
+    assert "capped" in capped.caution
+    for lower, upper in ((1, 2), (0.0, 1.0), (1, math.inf), (100, 105)):
+        assert replace(wide, lower=lower, upper=upper).caution == ""
+    assert replace(wide, quantity="eps0", lower=0.5, upper=1.0).caution
 
 
 def test_losses_that_are_very_negative_keep_their_digits():
