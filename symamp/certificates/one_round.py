@@ -231,10 +231,10 @@ def _instead(subject: Subject) -> str:
     for name, lack in lacks.items():
         if lack is None:
             return f"ask with method={name!r}, which bounds the density by a finite law"
-    if BOUNDS["interval"].unsupported_reason(subject) is None:
-        return "answers by method='interval' have certificates, with more users than here"
     name, lack = next(iter(lacks.items()))
-    return f"method={name!r} has certificates, but {lack}"
+    is_interval = BOUNDS["interval"].unsupported_reason(subject) is None
+    more = "; answers by method='interval' have some, with more users than here" if is_interval else ""
+    return f"method={name!r} has certificates, but {lack}{more}"
 
 
 def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Proof:
