@@ -20,7 +20,7 @@ def typical(family):
     return family(**family.typical, **budget)
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.slug)
+@pytest.mark.parametrize("family", some(FAMILIES, 14), ids=lambda f: f.slug)
 def test_blanket_below_corrected_variation_ratio_below_generic(family):
     """Theorems A and B, as certified numbers: the lower end of the smaller one is not above the larger one."""
     member = typical(family)

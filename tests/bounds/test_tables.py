@@ -232,7 +232,7 @@ def test_the_worst_data_set_of_a_large_table_is_found():
     assert answer.dataset.others[0][0] in ("x7", "x8")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some(range(8), 4))
 def test_the_ranking_of_triples_finds_the_worst_constant_data_set(seed):
     """All triples, estimated one by one, hold none that is much worse than the best of the ranking."""
     table = oracle.random_table(Random(seed), symmetric=seed % 4 == 1)

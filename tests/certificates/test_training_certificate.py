@@ -13,6 +13,7 @@ from scipy.stats import norm
 import symamp as sa
 from symamp.errors import ArgumentError
 from symamp.verifier import verify
+from tests.sampled import some
 
 TRUTH = {"remove": 0.1717286844498395, "add": 0.1494309548131120}
 """Of sigma = 1 and 1000 steps at delta = 1e-6, computed independently."""
@@ -333,7 +334,7 @@ def largest_sum(s, t, e):
     return float((first - e * second).max())
 
 
-@pytest.mark.parametrize(("sigma", "steps"), [(1, 10), (1, 1000), (2, 100)])
+@pytest.mark.parametrize(("sigma", "steps"), some([(1, 10), (1, 1000), (2, 100)], 2))
 def test_shuffled_batches_have_certificates(sigma, steps):
     data = shuffled(sigma, steps).epsilon("1e-6", effort="quick").certificate()
     verdict = verify(json.dumps(data))

@@ -14,6 +14,7 @@ from published.printed import PRINTED
 from published.statements import statements
 
 from tests.oracle.users_who_differ import messages_shuffled, response
+from tests.sampled import some
 
 
 @cache
@@ -82,7 +83,7 @@ def by_table(rows, pair, quantity):
     return sum(min(c) for c in columns if tuple(c[x] / min(c) for x in pair) == ratios[quantity])
 
 
-@pytest.mark.parametrize("row", PRINTED, ids=lambda row: f"{row.place} {row.slug} {row.quantity}")
+@pytest.mark.parametrize("row", some(PRINTED, 31), ids=lambda row: f"{row.place} {row.slug} {row.quantity}")
 def test_verdicts_in_fractions(row):
     """Each row with its small members at e^eps0 = 9: equal at all of them, or different at one, as the audit says."""
     (found,) = (f for f in findings() if f.printed == row)

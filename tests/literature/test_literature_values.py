@@ -108,7 +108,7 @@ def test_moments_of_randomized_response_are_those_of_the_paper():
 
 @pytest.mark.parametrize("inequality", [hoeffding, bennett])
 @pytest.mark.parametrize(
-    ("k", "t", "n", "e"), [(2, 2, 3, "3/2"), (3, 3, 5, "2"), (4, 6, 4, "11/2"), (2, 3, 40, "11/10")]
+    ("k", "t", "n", "e"), some([(2, 2, 3, "3/2"), (3, 3, 5, "2"), (4, 6, 4, "11/2"), (2, 3, 40, "11/10")], 2)
 )
 def test_the_inequalities_are_above_the_exact_sum(inequality, k, t, n, e):
     """Exact: E[S_+]/n of the blanket, enumerated in fractions."""

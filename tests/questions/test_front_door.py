@@ -198,7 +198,7 @@ def test_one_user_has_the_local_epsilon(name, E):
     assert answer.upper - answer.lower < 1e-4 * answer.upper
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 100, 10**4, 10**6, 10**9, 10**15])
+@pytest.mark.parametrize("n", some([1, 2, 3, 100, 10**4, 10**6, 10**9, 10**15], 4))
 @pytest.mark.parametrize("name", ["zeros", "small leak", "identity"])
 def test_no_epsilon_is_enough_below_the_singular_mass(name, n):
     mass = singular_mass(name)
@@ -268,7 +268,7 @@ def test_more_users_never_hurt(delta):
 
 
 @pytest.mark.parametrize("name", ["three inputs", "not symmetric", "small leak"])
-@pytest.mark.parametrize("n", [2, 20, 10**6])
+@pytest.mark.parametrize("n", some([2, 10**6, 20], 2))
 def test_delta_decreases_in_eps(name, n):
     """Both ends do, not only the truth in between: a bound that is lost when eps shrinks was within reach."""
     answers = [
