@@ -27,8 +27,9 @@ _WIDER = (fmpq(0), fmpq(1, 10**9), fmpq(1, 10**5), fmpq(1, 10**4), fmpq(1, 10**3
 accepts them: from the first on those of eps, from the second those of delta, from the third those of many epochs."""
 _BEYOND, _ROOM, _ROOM_OF_CELLS = fmpq(1, 10**9), fmpq(1, 10**11), fmpq(1, 500)
 """How far beyond the largest ratio a curve is 0; and by how much points of curves are moved outward."""
-_SPARE_BITS, _WHOLE = 32, fmpq(1)
-"""Of sums over the losses of all epochs; and the rate of steps that are not sampled."""
+_SPARE_BITS, _WHOLE, _NO_LESS = 32, fmpq(1), (fmpq(1, 2**128), fmpq(1, 2**4096))
+"""Of sums over the losses of all epochs; the rate of steps that are not sampled; and how small a delta is claimed of
+many epochs and of one, as balls tell no smaller one from 0 where a loss is eps itself."""
 _SUPPOSED = (
     "examples draw their steps independently of each other and of all data, anew in every epoch",
     "the gradient of an example has norm at most 1 after clipping, and the noise is fresh in every step",
@@ -115,7 +116,7 @@ class TrainingProof:
             about["statistic"] = behind.statistic
 
         def claim(wider: fmpq) -> Data:
-            most_ = high * (1 + wider) if is_epsilon else min(high * (1 + wider), fmpq(1))
+            most_ = high * (1 + wider) if is_epsilon else min(max(high, _NO_LESS[alone]) * (1 + wider), fmpq(1))
             ends = {"lower": fraction_text(low * (1 - wider)), "upper": fraction_text(most_)}
             return {"quantity": asked.quantity, "delta" if is_epsilon else "eps": given, **ends}
 
@@ -147,10 +148,13 @@ class _Points:
             for p in points.inside()
             if p.level < 1
         ]
-        # From the largest ratio on the divergence is 0: balls see that a little beyond.
-        for side, end in ((right, points.top), (left, points.bottom and 1 / points.bottom)):
+        # From the largest ratio on the divergence is 0: balls see that a little beyond, fractions at once.
+        ends = (epoch, right, points.top), (epoch.reversed(), left, points.bottom and 1 / points.bottom)
+        for one, side, end in ends:
             if end is not None:
-                side.append((end * (1 + _BEYOND), fmpq(0), fmpq(0)))
+                level = level_at(end)
+                is_seen = not one.enclose(level, one.asked(level))[1].exceeds(fmpq(0))
+                side.append((end if is_seen else end * (1 + _BEYOND), fmpq(0), fmpq(0)))
         steps = epoch.steps if isinstance(epoch, Allocation | Counted | Maximum) else 1
         return {
             "steps": steps,

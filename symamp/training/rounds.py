@@ -525,6 +525,7 @@ class Allocation(OneEpoch):
                 raise ArgumentError("certificate", Problem("sums on a lattice have no certificate"), told)
             cells = self.step.cells(self.shifts, _grained(log_least))
             bits, how = max(x.precision for x in found) + _SPARE_BITS, [evaluated(x, self.steps) for x in found]
+            bits = min(bits, MOST_PRECISION)
             shown = {"kind": "laws", "precision": bits, "below": how[0], "above": how[-1]}
             return shown | ({} if cells is None else {"cells": dict(zip(("from", "to", "count"), cells, strict=True))})
 

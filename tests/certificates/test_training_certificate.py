@@ -457,3 +457,51 @@ def test_a_density_of_ones_own_has_none(noise):
     found = sa.training.random_allocation(noise=step, steps=10, neighbours="add_remove").epsilon("1e-3")
     with pytest.raises(ArgumentError, match="a density that the verifier does not read; ask about a TableStep"):
         found.certificate()
+
+
+TABLE = sa.training.TableStep([("1/6", "1/2"), ("1/3", "1/3"), ("1/2", "1/6")])
+SILENT = sa.training.TableStep([("1/2", "1/2"), ("1/2", "1/2")])
+
+
+def of_table(step, rate=None, **numbers):
+    if rate is None:
+        return sa.training.random_allocation(noise=step, neighbours="add_remove", **numbers)
+    return sa.training.poisson(noise=step, rate=rate, neighbours="add_remove", **numbers)
+
+
+@pytest.mark.parametrize(
+    ("asked", "eps"),
+    [
+        (of_table(sa.training.NoiseStep(sa.Laplace(eps0=1)), steps=2), 1),
+        (of_table(TABLE, "1/2", steps=2), "log(4)"),
+        (of_table(TABLE, steps=1, epochs=2), "log(9)"),
+        (of_table(SILENT, "1/3", steps=10), 0),
+    ],
+)
+def test_the_largest_loss_has_certificates(asked, eps):
+    """The divergence is 0 there, and more before: a lower delta is refused, and so is a smaller eps."""
+    data = asked.delta(eps).certificate()
+    assert judged(data) == "valid"
+    assert fraction(data["claim"]["upper"]) < 1e-30
+    changed = copy.deepcopy(data)
+    changed["claim"]["eps"] = f"({eps})-1/1000"
+    assert judged(changed) != "valid"
+
+
+@pytest.mark.parametrize(("sigma", "steps"), [("1/2", 10), pytest.param(1, 1000, marks=pytest.mark.slow)])
+def test_integers_with_little_noise_have_certificates(sigma, steps):
+    """Likelihood ratios of rare integers are far larger than the sum of all others."""
+    step = sa.training.DiscreteGaussianStep(sigma=sigma)
+    answer = of_table(step, steps=steps).epsilon("1e-6")
+    data = answer.certificate()
+    how = data["above"]["remove"]["above"]
+    assert judged(data) == "valid"
+    assert answer.upper - answer.lower < 1e-3 * answer.upper
+    assert how["evaluator"] == "large values"
+    for name, other in (("threshold", "-10**9"), ("plans", how["plan"]["plans"][1:])):
+        changed = copy.deepcopy(data)
+        changed["above"]["remove"]["above"]["plan"][name] = other
+        assert judged(changed) != "valid"
+    changed = copy.deepcopy(data)
+    changed["claim"]["upper"] = f"({data['claim']['lower']})*(1-1/10**9)"
+    assert judged(changed) != "valid"
