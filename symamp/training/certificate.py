@@ -153,8 +153,9 @@ class _Points:
         for one, side, end in ends:
             if end is not None:
                 level = level_at(end)
-                is_seen = not one.enclose(level, one.asked(level))[1].exceeds(fmpq(0))
-                side.append((end if is_seen else end * (1 + _BEYOND), fmpq(0), fmpq(0)))
+                how = _plan(one, level, one.asked(level))
+                is_exact = how["kind"] == "laws" and "cells" not in how
+                side.append((end if is_exact else end * (1 + _BEYOND), fmpq(0), fmpq(0)))
         steps = epoch.steps if isinstance(epoch, Allocation | Counted | Maximum) else 1
         return {
             "steps": steps,
