@@ -401,10 +401,11 @@ class Compositions:
     def __init__(self, kinds: Sequence[Kind], others: int, limits: Any = None) -> None:
         self.kinds, self.others, self._limits = tuple(kinds), others, limits
         self.gain = max(k.gain for k in kinds)
-        self._users: dict[Counts, Intervals] = {(i,): Intervals.of([k.atoms]) for i, k in enumerate(kinds)}
+        with at_precision(BALL_BITS):
+            own = [Intervals.of([k.atoms]) for k in kinds]
+            self._users = [*own, Intervals.of([k.atoms for k in kinds])]  # last those whose kind is not known
         self._largest = max(x for k in kinds for x, _ in k.gained)
         tilts = self._tilts = _TILTS / self._largest
-        own = [self._users[i,] for i in range(len(kinds))]
         self._moments = np.array([[u.log_moment(t) for t in tilts.tolist()] for u in own])  # a row for each kind
         self._fronts = np.array([max(k.log_gained(t) for k in kinds) for t in tilts.tolist()])
         best = int((others * self._moments.max(axis=0) + self._fronts).argmin())
@@ -416,7 +417,7 @@ class Compositions:
         self._crowd = 1.0 + others * max(sum(y / x * exp(-self.tilt * x) for x, y in k.lost) for k in kinds)
         self.allowed: tuple[float, ...] = _LOST
         self._far, self._beyond = inf, 0.0
-        self._known: dict[tuple[Counts, int, int], Points] = {}
+        self._known: dict[tuple[int, int, int], Points] = {}
 
     def aim(self, value: float) -> None:
         """Let evaluations leave out no more than a small part of this value."""
@@ -430,7 +431,7 @@ class Compositions:
 
         By Chernoff's bound on p alone: a label counts only where m is below p and one label more.
         """
-        users = [self._users[k,] for k in range(len(self.kinds))]
+        users = self._users[: len(self.kinds)]
         most = max([self.gain, *(self.others * k.gain * sum(y / x for x, y in k.lost) for k in self.kinds)])
         moments = [
             self.others * max(_log_total(zip(u.masses.tolist(), u.parts[1].tolist(), strict=True), t) for u in users)
@@ -456,28 +457,20 @@ class Compositions:
 
     # Counts of values
 
-    def _free(self, kinds: Counts) -> Intervals:
-        if kinds not in self._users:
-            with at_precision(BALL_BITS):
-                self._users[kinds] = Intervals.of([self.kinds[k].atoms for k in kinds])
-        return self._users[kinds]
-
-    def _points(self, kinds: Counts, n: int, grid: int) -> Points:
-        key = kinds, n, grid
+    def _points(self, kind: int, n: int, grid: int) -> Points:
+        key = kind, n, grid
         if key not in self._known:
             try:
                 self._known[key] = points_of(
-                    self._free(kinds), n, self.tilt, self.grids[grid], 0.1 * self.allowed[grid], self._far
+                    self._users[kind], n, self.tilt, self.grids[grid], 0.1 * self.allowed[grid], self._far
                 )
             finally:  # whether or not there are too many
                 if self._limits is not None:
                     self._limits.charge(COUNTS)
         return self._known[key]
 
-    def _rest(self, counts: Counts, free: Counts, uncertain: int, grid: int) -> Points:
-        parts = [self._points((k,), c, grid) for k, c in enumerate(counts) if c]
-        if uncertain:
-            parts.append(self._points(free, uncertain, grid))
+    def _rest(self, counts: Counts, uncertain: int, grid: int) -> Points:
+        parts = [self._points(k, c, grid) for k, c in enumerate((*counts, uncertain)) if c]
         parts.sort(key=lambda p: len(p.weights))
         small = 0.1 * self.allowed[grid]
         found = reduce(
@@ -503,8 +496,7 @@ class Compositions:
             return inf
 
     def _value(self, least: Counts, uncertain: int, grid: int, goal: float) -> float:
-        free = tuple(range(len(self.kinds))) if uncertain else ()
-        points = self._rest(least, free, uncertain, grid)
+        points = self._rest(least, uncertain, grid)
         _, high, m, weights = _seen(points, self.tilt, 0.0)
         unit = exp_above(points.log_unit)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -514,7 +506,7 @@ class Compositions:
         for k, a in enumerate(least):
             if (a or uncertain) and found <= goal:
                 rest = tuple(c - (i == k) for i, c in enumerate(least)) if a else least
-                fronts[k] = self._mixed(k, self._rest(rest, free, uncertain if a else uncertain - 1, grid))
+                fronts[k] = self._mixed(k, self._rest(rest, uncertain if a else uncertain - 1, grid))
                 found += a * fronts[k]
         return found + (uncertain * max(fronts) if uncertain else 0.0) if found <= goal else inf
 
