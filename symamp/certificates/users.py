@@ -159,13 +159,15 @@ def _described(subject: Subject, above: Sequence[Proof], below: Sequence[Evidenc
     mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
     every = [t for part in parts for t in (part, *part.fixed_background)] + [e.part for e in below]
     named = {x for t in every if is_triple(t) for x, _ in t.dataset}
-    if mechanism is not None and mechanism.numeric is None and not mechanism.is_composed:
+    listed = "all_data_sets" in methods
+    is_table = mechanism is not None and (mechanism.listed if listed else mechanism).numeric is not None
+    if mechanism is not None and not is_table and not mechanism.is_composed:
         # Laws that stand for those of inputs are listed themselves.
         others = all(map(is_triple, parts)) or lists_others(mechanism)
         if mixed or not others or not named <= set(mechanism.inputs):
             return of_triples(parts, [e.part for e in below], at, mixed=mixed)
     if mechanism is not None and methods <= set(_OF_DATA):
-        return of_mechanism(mechanism, at, parts, [e.part for e in below], listed="all_data_sets" in methods)
+        return of_mechanism(mechanism, at, parts, [e.part for e in below], listed=listed)
     known = subject.mechanism is None and not parts and subject.triple is None
     if known and subject.noise is None and subject.densities is None:
         return of_budget(subject.local_ratio(), at)

@@ -204,6 +204,21 @@ def test_tables_of_many_inputs_are_certified_over_all_data_sets():
             assert status(replaced(data, "above", "evidence", to=left)) == "invalid"
 
 
+@pytest.mark.parametrize(
+    ("size", "eps0", "n", "delta"),
+    [
+        (8, 4, 10**4, "1e-6"),
+        *(pytest.param(32, *of, marks=pytest.mark.slow) for of in (("1/2", 10**4, "1e-6"), (2, 10**4, "1e-6"))),
+        pytest.param(32, 1, 10**6, "1e-12", marks=pytest.mark.slow),
+    ],
+)
+def test_discrete_laplace_noise_is_certified_by_its_table(size, eps0, n, delta):
+    """A family that compares its ends, with others at all integers: the verifier has the table, for the common tilt."""
+    data = complete(sa.epsilon(sa.DiscreteLaplace(B=size, eps0=eps0), n=n, delta=delta))
+    assert mechanism(data)["kind"] == "table"
+    assert {"all data sets", "common tilt"} <= {e["kind"] for e in evidence(data)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n", "eps0"),

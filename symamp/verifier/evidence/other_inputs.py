@@ -48,7 +48,10 @@ def laws(at: At, pair: tuple[int, int], needed: tuple[str, ...], what: str) -> l
 
 
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
-    """Return a number whose upper end bounds the divergence of the pair for all data sets of the other users."""
+    """Return a number whose upper end bounds the divergence of the pair for all data sets of the other users.
+
+    Integrals are no sharper than what is claimed asks for.
+    """
     check, pair, of_integrals = at.check, (data["pair"][0], data["pair"][1]), data["kind"] == DATA_SETS
     found = laws(at, pair, (ALL,) if of_integrals else (ALL, ORDER), what)
     if of_integrals:
@@ -59,7 +62,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
         good = all(x.visible == 0 for x in found) and not any(arb(v).contains(0) for x in found for v, _ in x.atoms)
         check.require(good, f"{what}: a singular part, or a value that may be 0", "invalid")
         balls = [([(arb(v), arb(m)) for v, m in x.atoms], arb(x.null)) for x in found]
-        return all_data_sets.bound(check, balls, ones, at.n, data["plan"], what)
+        return all_data_sets.bound(check, balls, ones, at.n, data["plan"], what, enough=arb(at.value))
     atoms, null, singular = _dominating(check, found, data["dominating"], what)
     return sums.evaluated(check, data, [(atoms, null, at.n)], True, what) / at.n + singular
 
