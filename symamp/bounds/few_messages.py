@@ -19,13 +19,13 @@ from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level, quick_gparv
 from symamp.numbers.dyadic import float_above
 from symamp.sums.divergence import Enclosure, Settings
-from symamp.sums.few_messages import FewMessages, enclose_few_messages, estimate_log_few_messages
+from symamp.sums.few_messages import MOST_LAWS, FewMessages, enclose_few_messages, estimate_log_few_messages
 
 SOURCE = "Theorem K (docs/proofs/few_messages.md)"
 _FEW = 25.0
 """With more positive messages the bound over all data sets is near the truth, and stands in."""
-_MOST_LAWS, _MOST_PAIRS, _MOST_VALUES = 2, 2, 4
-"""Laws of other inputs, pairs of inputs, and values of a law, up to which it is tried where nobody asks for it."""
+_MOST_PAIRS, _MOST_VALUES = 2, 4
+"""Pairs of inputs, and values of a law, up to which it is tried where nobody asks for it."""
 _ONLY_ABOVE = 5e-3
 """Relative width of a bracket of epsilon below which it is not tried: it takes seconds, and has a gap of its own."""
 _POOR = 0.1
@@ -102,7 +102,7 @@ def _skipped(subject: Subject) -> bool:
     if mechanism is None or (groups_of(mechanism) is None and is_large_table(listed(subject))):
         return True
     pairs = _first_pairs(subject)
-    few = all(len(triples) <= _MOST_LAWS and _are_short(triples) for triples in pairs)
+    few = all(len(triples) <= MOST_LAWS and _are_short(triples) for triples in pairs)
     return not few or len(pairs) > _MOST_PAIRS
 
 

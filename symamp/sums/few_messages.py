@@ -602,8 +602,8 @@ def _seen(points: Points, tilt: float, reach: float) -> tuple[Floats, Floats, Fl
 
 # ------------------------------------------------------------------------- The bound of laws that inputs have, or mix
 
-_MOST_KINDS = 2
-"""More kinds of users have so many compositions that the bound over all data sets says more."""
+MOST_LAWS = 2
+"""Users of more laws have so many compositions that the bound over all data sets says more."""
 _OTHER_WEIGHTS = (0.3, 0.1, 0.03)
 """What the labels of one kind of users may count, where all others count 1."""
 
@@ -635,7 +635,7 @@ class FewMessages:
         return self._found[level, n]
 
     def _made(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
-        if n < 2 or len(self.laws) > _MOST_KINDS:
+        if n < 2 or len(self.laws) > MOST_LAWS:
             return None
         with at_precision(BALL_BITS):
             laws = self.balls(level)
