@@ -265,7 +265,7 @@ class Enclosure:
         with at_precision(self.precision + 64):
             low, high = self.lower.lower(), self.upper.upper()
             width, scale = high - low, high if above else low
-            return float(width / scale) if scale > 0 else (inf if width > 0 else 0.0)
+            return float(width / scale) if scale > 0 else (0.0 if width <= 0 else inf)  # inf of what is no number
 
 
 def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> Enclosure:

@@ -8,7 +8,7 @@ from flint import arb, fmpq
 from test_evaluation import by_convolution, contains, law_of, level_of
 
 from symamp.certificates.evidence import evaluation
-from symamp.laws.law import BallGparv, RationalLaw, ball_gparv, float_gparv
+from symamp.laws.law import BallGparv, Level, RationalLaw, ball_gparv, float_gparv
 from symamp.sums.divergence import LARGE, Enclosure, Settings, enclose_divergence
 from symamp.sums.large_values import LargePlan, large_sum, plan_large
 from symamp.training import DiscreteGaussianStep
@@ -60,3 +60,11 @@ def test_two_large_values_are_counted():
     low, high = large_sum(g, 2, LargePlan(5.0, None, (None,)))
     assert low.contains(fmpq(342, 400))
     assert high.upper() >= arb(fmpq(362, 400)) > low.upper()
+
+
+def test_a_sum_that_needs_more_bits_is_no_answer():
+    """Three steps, sigma = 1, eps = 8: with few bits nothing is known; the value is from an enumeration."""
+    _, law = DiscreteGaussianStep(sigma=1).laws((1, 0, 0), -80.0)
+    found = enclose_divergence(law, Level.of_float(8.0), 3, Settings(3e-4, 4_000, 2_000, 1_000))
+    assert found.lower.is_finite()
+    assert 3.400709e-19 < float(found.lower.lower()) <= float(found.upper.upper()) < 3.400710e-19
