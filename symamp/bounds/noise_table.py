@@ -293,11 +293,15 @@ class Shape:
 
     def at(self, z: float) -> arb:
         """Return f(z) at a fixed precision."""
-        z = abs(z)
+        z = abs(round(z * self.steps)) if self.steps else abs(z)
         if z not in self._known:
             with at_precision(BALL_BITS):
-                self._known[z] = self._f(acb(z)).real
+                self._known[z] = self._value(z)
         return self._known[z]
+
+    def _value(self, z: float) -> arb:
+        """Return f(z), for z >= 0 in steps where there are some."""
+        return self._f(acb(z)).real
 
     @cached_property
     def scale(self) -> float:
@@ -385,12 +389,8 @@ class _OfIntegers(Shape):
         most = round(far * self.unit)
         return tuple(self._place(k) for k in range(-most, self.unit + most + 1))
 
-    def at(self, z: float) -> arb:
-        k = abs(round(z * self.unit))
-        if k not in self._known:
-            with at_precision(BALL_BITS):
-                self._known[k] = self.integers.weight(k) / self.integers.total()
-        return self._known[k]
+    def _value(self, z: float) -> arb:
+        return self.integers.weight(int(z)) / self.integers.total()
 
     def reach(self, log2_mass: int) -> float:
         def is_far(k: int) -> bool:
@@ -424,13 +424,9 @@ class _OnIntegers(Shape):
         super().__init__(Laplace(eps0=noise["eps0"]))
         self.steps = noise.B
 
-    def at(self, z: float) -> arb:
-        k = abs(round(z * self.steps))
-        if k not in self._known:
-            with at_precision(BALL_BITS):
-                c = self.c()
-                self._known[k] = c / 2 * (-c * k / self.steps).exp()
-        return self._known[k]
+    def _value(self, z: float) -> arb:
+        c = self.c()
+        return c / 2 * (-c * int(z) / self.steps).exp()
 
     def steep(self, cells: Floats) -> Floats:
         return np.where(cells * self.steps < 1.5, 0.0, super().steep(cells))  # no message is inside
@@ -753,15 +749,11 @@ class NoiseTable:
         inside = [float(self.shape.exact(x)) for x in (start, end)]
         h, either = (inside[1] - inside[0]) * _ROUNDED, not self.shape.has_rate
         at_nodes = np.maximum(self._densities(start), self._densities(end)) * _ROUNDED
-        hidden = self._hidden
+        hidden, small = self._hidden, 1.0 / _ROUNDED
         # of cells that are too long nothing is known
         bent = np.maximum(1.0 - self._steep / 8.0 * self.cells**2 * _ROUNDED, 1e-300)
-        least, most, ratio = (
-            np.minimum(hidden[:-1], hidden[1:]) * bent,
-            np.maximum(hidden[:-1], hidden[1:]) * _ROUNDED,
-            at_nodes / hidden,
-        )
-        small = 1.0 / _ROUNDED
+        least, most = np.minimum(hidden[:-1], hidden[1:]) * bent, np.maximum(hidden[:-1], hidden[1:]) * _ROUNDED
+        ratio = at_nodes / hidden
         if not self.shape.has_exponential_tail:  # whose rows sum to 1
             with at_precision(BALL_BITS):
                 small = min(float(self.row(x)[1]) for x in (start, end)) / _ROUNDED
@@ -774,22 +766,15 @@ class NoiseTable:
         r = np.maximum(ratio[:-1], ratio[1:]) / small * _ROUNDED
         part = (np.log(r) / log(_APART)).astype(int) if either else np.zeros(len(r), int)
         parts = [part == k for k in np.unique(part).tolist()]
-        w, x = (
-            np.array([[f(row[some]) for some in parts] for row in rows])
-            for f, rows in (
-                (np.sum, (self.cells * (b * b / least), self.cells * (most * r * r))),
-                (np.max, (b / least, r)),
-            )
-        )
+        squares, heights = (self.cells * (b * b / least), self.cells * (most * r * r)), (b / least, r)
+        w = np.array([[row[some].sum() for some in parts] for row in squares])
+        x = np.array([[row[some].max() for some in parts] for row in heights])
         if self._tail:
             for k in (0, -1):
                 w[1] += self._tail * float(hidden[k] * ratio[k] ** 2) / small**2 * _ROUNDED
-        worst, p, shortest = (
-            b,
-            self.shape.kink * h / 4.0 * _ROUNDED,
-            _ROUNDED / self.shape.steps if self.shape.steps else 0.0,
-        )
+        worst, p = b, self.shape.kink * h / 4.0 * _ROUNDED
         if p > 0.0:
+            shortest = _ROUNDED / self.shape.steps if self.shape.steps else 0.0
             touched = (self.y[:-1] < inside[1]) & (self.y[1:] > inside[0])
             m, there = float(least[touched].min()), float(b[touched].max())
             w[0] += (h + shortest) * (p * p / 3.0 + p * there) / m
