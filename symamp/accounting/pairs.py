@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor, fsum, inf, log, sqrt
-from numbers import Integral
 from typing import Any, Self
 
 import sympy as sp
@@ -20,7 +19,7 @@ from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import Limits, checked_effort
-from symamp.numbers.reading import Real, exact_number
+from symamp.numbers.reading import Real, relative_gap, whole_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 
 # What is tuned of grids: points, each of which takes certified sums, against width. Every grid gives a bound.
@@ -237,16 +236,9 @@ class RoundPairs:
 
 def round_count(count: object, name: str = "rounds") -> int:
     """Return how many rounds there are, as an int."""
-    if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= int(count) <= LARGEST_ROUNDS:
-        raise ArgumentError(name, count, f"an integer from 1 to {LARGEST_ROUNDS}")
-    return int(count)
+    return whole_number(count, name, LARGEST_ROUNDS)
 
 
 def composition_gap(gap: object) -> float | None:
     """Return the relative width of eps that is aimed at, from 1e-5 to 0.1; None for the default."""
-    if gap is None:
-        return None
-    number = exact_number(gap, "gap")
-    if not 1e-5 <= float(number) <= 0.1:
-        raise ArgumentError("gap", gap, "a number from 1e-5 to 0.1")
-    return float(number)
+    return None if gap is None else relative_gap(gap, "1e-5")

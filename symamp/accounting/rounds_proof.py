@@ -65,7 +65,7 @@ class Sums:
     size: int
     eps: str
     precision: int
-    evidence: Data
+    evidence: Data = field(hash=False)
     most: Dyadic
 
     @property

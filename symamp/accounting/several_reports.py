@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import exp, inf, log1p, sqrt
 from typing import Any
@@ -29,7 +29,7 @@ from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import Count, Real, users
+from symamp.numbers.reading import Count, Real, users, whole_number
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
@@ -100,7 +100,7 @@ class TogetherProof:
     by: str
     below: str
     steps: int = 1
-    data_sets: StepsOfReports | None = None
+    data_sets: StepsOfReports | None = field(default=None, hash=False)
 
     @property
     def shown(self) -> str:
@@ -408,11 +408,8 @@ def several_reports(
     """
     checked_subject(mechanism)
     count = users(n)
-    times = int(reports) if isinstance(reports, int | sp.Integer) and not isinstance(reports, bool) else 0
-    if not 1 <= times <= LARGEST_ROUNDS:
-        wanted = f"one number for all users, from 1 to {LARGEST_ROUNDS}: how many there are must not depend on values"
-        wanted += ", so let all users send the most"
-        raise ArgumentError("reports", reports, wanted)
+    wanted = f"one number for all users, from 1 to {LARGEST_ROUNDS}: how many there are must not depend on values"
+    times = whole_number(reports, "reports", LARGEST_ROUNDS, f"{wanted}, so let all users send the most")
     if not isinstance(seen, str) or seen not in SEEN:
         raise ArgumentError("seen", seen, f"one of {', '.join(map(repr, SEEN))}")
     if not isinstance(kept, bool):

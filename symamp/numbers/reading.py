@@ -118,7 +118,17 @@ def users(n: object) -> int:
         "an integer from 1 to 10**18, or a real number that is one, such as 1e6; for a random number of users, see "
         "sa.participation"
     )
-    return int(_within(n, "n", accepted, lambda x: bool(x.is_Integer and 1 <= x <= LARGEST_N)))
+    return whole_number(n, "n", LARGEST_N, accepted)
+
+
+def whole_number(value: object, name: str, most: int, accepted: str = "") -> int:
+    """Return an integer from 1 to ``most``, or a number of another type that is one, such as 1e3 or "1e3", as an int.
+
+    >>> whole_number("1e3", "rounds", 10**6)
+    1000
+    """
+    told = accepted or f"an integer from 1 to {most}"
+    return int(_within(value, name, told, lambda x: bool(x.is_Integer and 1 <= x <= most)))
 
 
 def budget(eps: object, name: str = "eps") -> sp.Expr:
@@ -154,14 +164,14 @@ def failure_probability(delta: object) -> fmpq:
     return fmpq_of(number)
 
 
-def relative_gap(gap: object) -> float:
-    """Return the wanted relative gap, between 1e-12 and 0.1.
+def relative_gap(gap: object, least: str = "1e-12") -> float:
+    """Return the wanted relative gap, from ``least`` to 0.1.
 
     >>> relative_gap("1/50")
     0.02
     """
-    accepted = "a number from 1e-12 to 0.1"
-    return float(_within(gap, "gap", accepted, lambda x: bool(0 < x < 1) and 1e-12 <= float(x) <= 0.1))
+    accepted = f"a number from {least} to 0.1"
+    return float(_within(gap, "gap", accepted, lambda x: bool(0 < x < 1) and float(least) <= float(x) <= 0.1))
 
 
 def _check_printable(value: object, argument: str) -> None:

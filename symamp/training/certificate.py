@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 from typing import Any
 
@@ -64,7 +64,7 @@ class TrainingProof:
     ``training`` is that of the certificate; None where it has none.
     """
 
-    training: Data | None
+    training: Data | None = field(hash=False)
     directions: tuple[tuple[str, Round | RoundsProof, Round | RoundsProof], ...]
     larger: str
 

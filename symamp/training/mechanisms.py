@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf, log, pi, sqrt
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from symamp.errors import ArgumentError, Problem, SupportMismatchError, checked_
 from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
-from symamp.numbers.reading import Count, Real, exact_number
+from symamp.numbers.reading import Count, Real, exact_number, whole_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.backwards import Goal, Proof, Range, guessed, proofs
@@ -597,9 +596,7 @@ def _step(noise: object) -> Step:
 
 
 def _count(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= _LARGEST_STEPS:
-        raise ArgumentError(name, value, f"an integer from 1 to {_LARGEST_STEPS}")
-    return int(value)
+    return whole_number(value, name, _LARGEST_STEPS)
 
 
 def _neighbours(value: object) -> str:

@@ -318,10 +318,23 @@ def test_a_loss_that_is_infinite():
     assert rounds.delta(eps=40).upper > 0.0
 
 
-@pytest.mark.parametrize("count", [0, -1, 10**6 + 1, 2.5, True, "7"])
+@pytest.mark.parametrize("count", [0, -1, 10**6 + 1, 2.5, True, "7.5"])
 def test_counts_out_of_range(count):
     with pytest.raises(sa.errors.ArgumentError):
         krr(2, 1, 10).rounds(count)
+
+
+def test_counts_are_read_as_numbers_of_users_are():
+    one = krr(3, 1, 100)
+    assert one.rounds("1e2") == one.rounds(1e2) == one.rounds(100)
+    several = [sa.several_reports(sa.RandomizedResponse(k=3, eps0=1), n=100, reports=x) for x in (3, 3.0, "3")]
+    assert several[0] == several[1] == several[2]
+    step = sa.training.GaussianStep(sigma=1)
+    made = (sa.training.poisson(noise=step, steps=x, rate="1/10", neighbours="add_remove") for x in (10, "1e1"))
+    first, second = (m.delta(1, gap=0.1) for m in made)
+    assert first == second
+    with pytest.raises(sa.errors.SymampError, match="seven"):
+        one.rounds("seven")
 
 
 def test_arguments_out_of_range():
@@ -577,3 +590,13 @@ def test_a_wide_bracket_of_one_round_says_so():
     assert below_doubles.caution == ""
     named = sa.FiniteMechanism([["1/5", "4/5", 0], [0, "4/5", "1/5"]])
     assert "no eps is enough" in str(sa.epsilon(named, n=10, delta="1e-6"))
+
+
+def test_answers_of_all_kinds_of_rounds_have_a_hash():
+    coin, step = sa.RandomizedResponse(k=2, eps0=1), sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
+    for asked in (
+        sa.several_reports(coin, n=3, reports=2),
+        sa.profile(sa.UnaryEncoding.oue(D=2, eps0=1), n=3, view="coordinates"),
+        sa.training.random_allocation(noise=step, steps=2, neighbours="add_remove"),
+    ):
+        assert hash(asked.delta("1/2", gap=0.1)) == hash(asked.delta("1/2", gap=0.1))
