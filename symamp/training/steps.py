@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from itertools import count, pairwise
@@ -64,6 +64,10 @@ class Step(PublicNames):
     _internal_names = (
         "beyond cells data is_flat laws limits masses messages numbered numbering ratio ratios rough summand"
     )
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: laws hold functions, and are made again where they are needed."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def laws(self, shifts: Shifts, log_least: float) -> Between:
         """Return two finite laws between whose divergences that of the triple lies, at every level and number of steps.

@@ -1,5 +1,6 @@
 """Random allocation, shuffled batches and Poisson sampling against exact enumeration and independent quadrature."""
 
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -1198,3 +1199,14 @@ def test_the_command(monkeypatch, capsys, tmp_path):
     assert code == 2
     assert "--neighbours" in err
     assert "replace" in err
+
+
+@pytest.mark.parametrize(
+    "step", [sa.training.GaussianStep(sigma=1), sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])]
+)
+def test_training_and_its_answers_travel(step):
+    training = allocation(noise=step, steps=2)
+    answer = training.delta("1/2")
+    again = pickle.loads(pickle.dumps(answer))
+    assert (again, hash(again), again.certificate()) == (answer, hash(answer), answer.certificate())
+    assert pickle.loads(pickle.dumps(training)) == training
