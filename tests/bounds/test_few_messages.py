@@ -259,8 +259,10 @@ def test_certificates_say_the_same_and_what_is_changed_in_them_is_refused():
 
 
 @pytest.mark.slow
-def test_certificates_of_groups_of_pairs_check_that_their_laws_are_ordered():
-    answer = sa.epsilon(sa.Harmony(d=2, eps0=4), n=1000, delta="1e-8")
+@pytest.mark.parametrize("d", [2, 16])
+def test_certificates_of_groups_of_pairs_check_that_their_laws_are_ordered(d):
+    """With 16 coordinates there are three cells of pairs, of 75 boxes together."""
+    answer = sa.epsilon(sa.Harmony(d=d, eps0=4), n=1000, delta="1e-8")
     document = answer.certificate()
     assert verify(json.dumps(document)).status == "valid"
     check_document(document, "certificate")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from operator import mul
 from typing import Any, NamedTuple
 
 from flint import arb
 
-from ..check import NEARLY, Number
+from ..check import INFINITY, NEARLY, Number
 from ..mechanisms import ALL, law
 from ..setting import At, covering
 from ..sums import binomial
@@ -90,7 +90,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
         good = 0 <= tilt < 2**64 and 0 <= light < 1 and 2**-64 < grid < 2**64
         check.require(good, f"{what}: parameters out of range", "invalid")
         least = [box["from"], others - box["to"]][: len(kinds)]
-        one = _Box(check, kinds, gain, least, box["to"] - box["from"], tilt, light, float(grid))
+        one = _Box(check, kinds, gain, least, box["to"] - box["from"], tilt, light, float(grid), {})
         value = one.counted() if box["counted"] else one.chernoff()
         result = result.max(value if value.is_finite() else gain)
     return (result + (others * _UNTOLD if mechanism.mixed else _ZERO)).min(gain)
@@ -135,7 +135,10 @@ def _are_comonotone(laws: list[Atoms]) -> bool:
 
 
 class _Box(NamedTuple):
-    """At least so many users of each kind, ``free`` more of whom nothing else is known."""
+    """At least so many users of each kind, ``free`` more of whom nothing else is known.
+
+    ``known`` are sums of users of one kind, the free ones last, by their numbers.
+    """
 
     check: Any
     kinds: list[_Kind]
@@ -145,6 +148,7 @@ class _Box(NamedTuple):
     tilt: arb
     light: arb
     grid: float
+    known: dict[tuple[int, int], _Sums]
 
     def chernoff(self) -> arb:
         """Return Chernoff's bound: all of the others have the larger moment."""
@@ -187,11 +191,15 @@ class _Box(NamedTuple):
         return rest.unit * (result + most * rest.lack)
 
     def _rest(self, counts: list[int], free: int) -> _Sums:
-        laws = [[(v, v, m) for v, m in k.atoms] for k in self.kinds]
-        found = [self._points(x, c) for x, c in zip(laws, counts, strict=True) if c]
-        if free:
-            found.append(self._points(_between([k.atoms for k in self.kinds]), free))
-        return reduce(self._both, found, _NOBODY)
+        numbers = [(k, c) for k, c in enumerate([*counts, free]) if c]
+        laws = [*([(v, v, m) for v, m in x.atoms] for x in self.kinds), _between([x.atoms for x in self.kinds])]
+        for k, c in numbers:
+            if (k, c) not in self.known:
+                self.known[k, c] = self._points(laws[k], c)
+        found = [self.known[of] for of in numbers]
+        *some, last = found or [_NOBODY]
+        most = reduce(arb.max, (v for k in self.kinds for v, _ in k.gained), _ZERO)
+        return self._both(reduce(self._both, some, _NOBODY), last, most)
 
     def _points(self, users: list[Interval], n: int) -> _Sums:
         """Return the sums of n users, by how many have each value."""
@@ -214,7 +222,7 @@ class _Box(NamedTuple):
                     j, size = start, top
                     while 0 <= j <= left and size.upper() > self.light:
                         if j != start or side > 0:
-                            self.check.spend(8, hard=True)
+                            self.check.spend(4, hard=True)
                             low_, high_, m_ = (x + j * part for x, part in zip((low, high, m), parts, strict=True))
                             following.append((used + j, low_, high_, m_, size))
                         size *= (
@@ -230,18 +238,23 @@ class _Box(NamedTuple):
         lack = (_total(shares) ** n - _total(w for *_, w in points)).max(_ZERO)
         return _Sums(self._merged(points), lack, moment**n)
 
-    def _both(self, one: _Sums, other: _Sums) -> _Sums:
+    def _both(self, one: _Sums, other: _Sums, most: arb = INFINITY) -> _Sums:
+        """Return the sums of users of both, without those where m is above p by ``most``: they count for nothing."""
         if one is _NOBODY:
             return other
-        points = list[Point]()
+        points, dropped = list[Point](), _ZERO
+        heaviest_first = sorted(other.points, key=lambda x: -float(x[-1].mid()))
         for low, high, m, weight in one.points:
-            self.check.spend(5 * len(other.points), hard=True)
-            for low_, high_, m_, weight_ in other.points:
-                both = weight * weight_
-                if both.upper() > self.light:
+            weights = takewhile(lambda x: x.upper() > self.light, (weight * x[-1] for x in heaviest_first))
+            kept = list(zip(weights, heaviest_first, strict=False))
+            self.check.spend(1 + len(kept), hard=True)
+            for both, (low_, high_, m_, _) in kept:
+                if m + m_ >= high + high_ + most:
+                    dropped += both
+                else:
                     points.append((low + low_, high + high_, m + m_, both))
         whole = (_total(w for *_, w in one.points) + one.lack) * (_total(w for *_, w in other.points) + other.lack)
-        lack = (whole - _total(w for *_, w in points)).max(_ZERO)
+        lack = (whole - dropped - _total(w for *_, w in points)).max(_ZERO)
         return _Sums(self._merged(points), lack, one.unit * other.unit)
 
     def _merged(self, points: list[Point]) -> list[Point]:
@@ -249,7 +262,7 @@ class _Box(NamedTuple):
         cells: dict[tuple[int, ...], list[Point]] = {}
         for point in points:
             cells.setdefault(tuple(int(float(x.mid()) // self.grid) for x in point[:3]), []).append(point)
-        self.check.spend(5 * len(points), hard=True)
+        self.check.spend(3 * len(points), hard=True)
         found = list[Point]()
         for some in cells.values():
             low, high, m, weight = some[0]
