@@ -435,7 +435,7 @@ class Answer(Bracket):
             return f"{ratio}: {why}, or eps is close and delta is not; give a smaller gap, or ask for epsilon"
         if sum(count for _, count in self.rounds) == 1:  # a sample, or coordinates
             return f"{ratio}: no data set that is found attains the upper end, which holds; take another mechanism"
-        return f"{ratio}: {why}; ask one round by itself, whose text says why, or take another mechanism"
+        return f"{ratio}: {why}; ask one round by itself, whose gap_limited_by says why, or take another mechanism"
 
     @property
     def parameters(self) -> dict[str, Any]:
