@@ -114,9 +114,8 @@ def normal_bound(known: Moments, n: int) -> arb:
     near = ((8 * most / (2 * arb.pi()).sqrt() + 28 * skew / 25) * (inverse / users).sqrt()).min(arb(1))
     y = t / s
     whole = t * (-y / arb(2).sqrt()).erfc() / 2 + s * (-y * y / 2).exp() / (2 * arb.pi()).sqrt()
-    whole += skew / 2 + variance.sqrt().min(
-        2 * most_gain - mean + abs(mean)
-    )  # half the L1 distance from the normal law
+    # Half the L1 distance from the normal law.
+    whole += skew / 2 + variance.sqrt().min(2 * most_gain - mean + abs(mean))
     whole += near * (up / gain + (both * down).sqrt() / loss) + 2 * mean.max(arb(0))
     whole += 3 * (s + top + t.max(arb(0))) * fourth / (2 * least)
     return ((n - 1) * whole / arb(users) ** 2 + 2 * n * most_gain * (-tail).exp()).upper()
