@@ -212,7 +212,22 @@ class NoiseInterval(PairBoundDefaults):
         if share >= 1.0:
             return inf
         room = _OF_NORMAL if is_worth_asking(log_delta, n) else _OF_MOMENTS
-        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - room + log1p(-share), settings.usual, start)
+        aim, ends = log_delta + log1p(-share), self.ends(cut)
+        root = ends.root(n, aim - room, settings.usual, start)
+        if room == _OF_MOMENTS and 0.0 < root < inf and (owed := self._owed(root, n, settings)) > room:
+            root = ends.root(n, aim - owed, settings.usual, root)
+        return (1.0 + _ROOM) * root
+
+    def _owed(self, eps: float, n: int, settings: Settings) -> float:
+        """Return about how far, in log delta, the bound of the ends by moments is above what ``ends`` says."""
+        level = Level.of_float(eps)
+        cut, found = self.found(level, n, settings.limits)
+        parameters = None if found is None else raised_to_majorant(found.parameters)
+        if found is None or parameters is None:
+            return 0.0
+        at_ends = found.log_value, _ROOM * eps * (n - 1) * found.saddle * exp(eps)
+        boxes = _Boxes(grid_of(self.noise, cut), level, n, found, at_ends, parameters, settings)
+        return log(boxes.ends) + _OF_ENDS * boxes.room if 0.0 < boxes.ends < inf else 0.0
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of every pair of inputs of the interval.
@@ -449,6 +464,16 @@ class _Boxes:
         """Return the rows of some of the places."""
         some, where = np.unique(asked, return_inverse=True)
         return table.rows([places[k] for k in some.tolist()])[where]
+
+    @property
+    def ends(self) -> float:
+        """At least the divergence of the ends by moments, in units; nan for none."""
+        rows = [np.pad(row, (0, 1))[None] for row in self._usual.rows([0.0, 1.0])]
+        e = np.array([[self.e]])
+        found = bounds_by_moments(
+            self._classes(self._usual), (rows[0], rows[1]), e, self.n, self.parameters, self.log_unit
+        )
+        return float(found[0])
 
     def _nodes(self, table: NoiseTable, first: Sequence[float], second: Sequence[float], levels: Floats) -> Floats:
         """Return bounds on the divergences of all pairs of places at their levels; 0 for those that are not asked."""

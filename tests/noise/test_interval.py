@@ -603,6 +603,15 @@ def test_the_named_bound_is_refused_elsewhere(noise, why):
         sa.epsilon(noise, n=1000, delta="1e-6", method="interval")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("noise", "most"), [(sa.Laplace(eps0=4), 1.0095), (sa.Logistic(eps0=4), 1.0075)], ids=str)
+def test_few_users_with_a_large_budget(noise, most):
+    """Twenty messages tell the inputs apart: parameters that suit the ends do not suit all pairs."""
+    answer = sa.epsilon(noise, n=1000, delta="1e-6")
+    assert answer.upper <= most * answer.lower
+
+
+
 def test_noise_of_ones_own_that_is_laplace_noise_has_the_same_bound():
     own, level = sa.DensityMechanism(sp.exp(-FAR) / 2, X, Y), Level.of_float(0.032)
     found = [float(NoiseInterval(m).enclose(level, 10**4, Settings()).upper) for m in (own, sa.Laplace(eps0=1))]

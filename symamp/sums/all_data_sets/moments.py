@@ -28,8 +28,11 @@ _DOUBLED = 3
 """A block has 2^3 of these cells."""
 _DEPTH = 12.0
 """|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
-_NEAR_BY = 0.25, 0.15, 0.08
-"""Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
+_NEAR_BY, _FEW_TURN = (1.0, 0.5, 0.25, 0.15, 0.08), 0.25
+"""Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts.
+And the part from which on waves of the rest are taken: they cost much, and once is enough."""
+_SHARES, _LITTLE = (1.0, 0.5, 0.25), 0.003
+"""What multiples of the tilt b are tried of pairs where few positive messages are not below a part of the unit."""
 _SMOOTHED = 6.0
 """Sigma times the last frequency."""
 _OF_LINES = 8
@@ -213,11 +216,15 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
     def powers_of(moments: Floats) -> Floats:
         return c.others * logarithms_above(moments * (1.0 + error))
 
-    beyond = mean(plus * exponentials(p.tilt_b * w)).max(axis=1, keepdims=True)
-    few = powers_of(mean(exponentials(p.tilt_b * w - p.tilt_a * above)))
-    bad = p.tilt_a * p.p_lo + logarithms_above(beyond) + few
-    found, valid = _raised(bad - c.log_unit), (tilt <= LARGEST) & (error <= _BLURRED)
-    valid = valid & (c.far[-1] * reach <= _AT_MOST)
+    found, valid = np.full(w.shape[:2], inf), (tilt <= LARGEST) & (error <= _BLURRED) & (c.far[-1] * reach <= _AT_MOST)
+    for share in _SHARES:  # few positive messages
+        if (some := np.flatnonzero(~(found.max(axis=1) <= _LITTLE))).size:
+            v, b = w[some], share * p.tilt_b
+            beyond = mean(plus[some] * exponentials(b * v)).max(axis=1, keepdims=True)
+            few = powers_of(mean(exponentials(b * v - p.tilt_a * above[some])))
+            part = _raised(p.tilt_a * p.p_lo + logarithms_above(beyond) + few - c.log_unit)
+            is_less = part.max(axis=1, keepdims=True) < found[some].max(axis=1, keepdims=True)
+            found[some] = np.where(is_less, part, found[some])
     below = above / (1.0 + np.sqrt(1.0 + above / p.p_lo))  # beta(w+) w+ of docs/proofs/all_data_sets.md
     tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t, s in zip(terms, lines, strict=True)]
     laws = [_Tilted.of(w, s, x, mean) for s, x in zip(lines, tilts, strict=True)]
@@ -360,10 +367,10 @@ def _integrals(
         sigma, spread = smoothing / s, np.sqrt(N * law.square)[:, :, None]
         falls = list[_Fall]()
         turned: tuple[Floats, Floats] | None = None
-        for near_by in _sets_of_messages(np.abs(away) <= part * spread for part in _NEAR_BY):
+        for part, near_by in _sets_of_messages((x, np.abs(away) <= x * spread) for x in _NEAR_BY):
             inside, variance, reach = _bend(law, near_by, mean)
             some = None
-            if turned is None and not near_by.all():  # of messages that are far away at most waves are used
+            if turned is None and part <= _FEW_TURN and not near_by.all():  # of the others at most waves are used
                 some = turned = _turned(near, np.where(near_by, 0.0, law.weights), away, masses, inside, N)
             falls.append((N * variance[..., None], reach[..., None], some))
         kept = mean(slowly)
@@ -450,13 +457,13 @@ def _turned(
     return np.where(of_even, N * fall, 0.0), np.where(of_even, N * (some * np.abs(sines) + rounded) * half, 0.0)
 
 
-def _sets_of_messages(some: Iterable[Booleans]) -> list[Booleans]:
-    """Return sets, each in the one before: of those that are everything the last."""
-    found = list[Booleans]()
-    for one in some:
+def _sets_of_messages(some: Iterable[tuple[float, Booleans]]) -> list[tuple[float, Booleans]]:
+    """Return sets with their sizes, each in the one before: of those that are everything the last."""
+    found = list[tuple[float, Booleans]]()
+    for size, one in some:
         if one.all():
             found.clear()
-        found.append(one)
+        found.append((size, one))
     return found
 
 
