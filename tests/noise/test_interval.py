@@ -611,7 +611,6 @@ def test_few_users_with_a_large_budget(noise, most):
     assert answer.upper <= most * answer.lower
 
 
-
 def test_noise_of_ones_own_that_is_laplace_noise_has_the_same_bound():
     own, level = sa.DensityMechanism(sp.exp(-FAR) / 2, X, Y), Level.of_float(0.032)
     found = [float(NoiseInterval(m).enclose(level, 10**4, Settings()).upper) for m in (own, sa.Laplace(eps0=1))]
