@@ -100,7 +100,7 @@ class TogetherProof:
     by: str
     below: str
     steps: int = 1
-    data_sets: StepsOfReports | None = field(default=None, hash=False)
+    data_sets: StepsOfReports | None = field(default=None, compare=False)
 
     @property
     def shown(self) -> str:

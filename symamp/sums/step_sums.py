@@ -19,6 +19,7 @@ from flint import acb, arb
 
 from symamp.laws.law import Floats, Level, Number, total
 from symamp.numbers.doubles import root_between
+from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import power
 
@@ -59,6 +60,16 @@ class Steps:
         tilted = {s: x * powers[s].real for s, x in self.chances.items()}
         tilted[0] = (self.mass - total(list(self.chances.values()))).max(arb(0))
         return _kappa(tilted, arb(0)) / total(list(tilted.values())) ** 2
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what travels: balls as their midpoints and radii."""
+        places, balls = [*self.chances], [*self.chances.values(), self.mass]
+        return _steps_from, (places, self.count, [(Dyadic.of(x), Dyadic.of(x.rad())) for x in balls])
+
+
+def _steps_from(places: Sequence[int], count: int, balls: Sequence[tuple[Dyadic, Dyadic]]) -> Steps:
+    *chances, mass = (arb(middle.ball, radius.ball) for middle, radius in balls)
+    return Steps(dict(zip(places, chances, strict=True)), count, mass)
 
 
 def _kappa(tilted: Mapping[int, Any], zero: Any) -> Any:

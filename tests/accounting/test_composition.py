@@ -1,5 +1,6 @@
 """Many rounds: kernel, sandwich and brackets against brute force, reference values and single rounds."""
 
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -592,11 +593,14 @@ def test_a_wide_bracket_of_one_round_says_so():
     assert "no eps is enough" in str(sa.epsilon(named, n=10, delta="1e-6"))
 
 
-def test_answers_of_all_kinds_of_rounds_have_a_hash():
+def test_answers_of_all_kinds_of_rounds_travel_and_have_a_hash():
     coin, step = sa.RandomizedResponse(k=2, eps0=1), sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
     for asked in (
         sa.several_reports(coin, n=3, reports=2),
         sa.profile(sa.UnaryEncoding.oue(D=2, eps0=1), n=3, view="coordinates"),
         sa.training.random_allocation(noise=step, steps=2, neighbours="add_remove"),
     ):
-        assert hash(asked.delta("1/2", gap=0.1)) == hash(asked.delta("1/2", gap=0.1))
+        answer = asked.delta("1/2", gap=0.1)
+        again = pickle.loads(pickle.dumps(answer))
+        assert hash(answer) == hash(again) == hash(asked.delta("1/2", gap=0.1))
+        assert again == answer

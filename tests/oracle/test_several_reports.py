@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import pickle
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -235,6 +236,7 @@ def test_certificates_of_steps(quantity):
     found = asked.epsilon("1/100", gap=0.1) if quantity == "epsilon" else asked.delta(LEVEL, gap=0.1)
     assert "2 steps among 40 messages" in found.proof.shown
     data = found.certificate()
+    assert pickle.loads(pickle.dumps(found)).certificate() == data
     assert F(data["claim"]["lower"]) == pytest.approx(F(found.lower), rel=1e-8)
     verdict = verify(json.dumps(data))
     assert verdict.status == "valid"
