@@ -262,7 +262,7 @@ class OneEpoch(DirectedRound):
 
     def _delta(self, level: Level) -> tuple[Dyadic, Dyadic]:
         with at_precision(_BITS):
-            if self.top is not None and level.exponential() >= arb(self.top):
+            if self.top is not None and (level.rational == self.top or level.exponential() >= arb(self.top)):
                 return ZERO, ZERO
             log_least = min(_LEAST_LOG, self.rough_log(float(level.eps())) - 1.5 * FAR_BELOW)
         while True:

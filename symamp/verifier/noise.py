@@ -315,7 +315,7 @@ class DiscreteGaussian(Gaussian):
         found, square = arb(0), 2 * self.size**2
         for k in range(z, z + _MOST_TERMS):
             weight = (-arb(k * k) / square).exp()
-            if weight < arb(2) ** -ctx.prec:
+            if weight < found * arb(2) ** -ctx.prec:
                 return found + arb(0).union(weight / (1 - (-arb(2 * k + 1) / square).exp()))
             found += weight
         require(False, "sigma: too large")

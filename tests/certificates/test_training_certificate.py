@@ -488,6 +488,20 @@ def test_the_largest_loss_has_certificates(asked, eps):
     assert judged(changed) != "valid"
 
 
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("sigma", ["1/4", "2/5"])
+def test_integers_with_hardly_any_noise_have_certificates(sigma, neighbours):
+    """What a message misses beyond the range is below the precision of the verifier, and still no 0."""
+    step = sa.training.DiscreteGaussianStep(sigma=sigma)
+    asked = sa.training.random_allocation(noise=step, steps=1, neighbours=neighbours)
+    data = asked.epsilon("1e-3").certificate()
+    assert judged(data) == "valid"
+    for end, part in (("upper", "(1-1/10**6)"), ("lower", "(1+1/10**6)")):
+        changed = copy.deepcopy(data)
+        changed["claim"][end] = f"({data['claim'][end]})*{part}"
+        assert judged(changed) != "valid"
+
+
 @pytest.mark.parametrize(("sigma", "steps"), [("1/2", 10), pytest.param(1, 1000, marks=pytest.mark.slow)])
 def test_integers_with_little_noise_have_certificates(sigma, steps):
     """Likelihood ratios of rare integers are far larger than the sum of all others."""

@@ -751,6 +751,12 @@ POISSON = {
 """Of Poisson sampling at the rate 1/steps, delta = 1e-6."""
 
 
+@pytest.mark.parametrize(("eps", "delta"), [("log(21/20)", Fraction(1, 800)), ("log(20/19)", 0)])
+def test_poisson_sampling_at_the_largest_loss_of_a_direction(eps, delta):
+    found = poisson(noise=sa.training.TableStep([("1/4", "1/2"), ("3/4", "1/2")]), steps=1, rate="1/10").delta(eps)
+    assert found.lower <= delta <= found.upper <= delta * (1 + 1e-8)
+
+
 @pytest.mark.parametrize(("sigma", "steps"), some(POISSON, 1))
 def test_poisson_sampling_of_normal_noise_by_fourier_transforms(sigma, steps):
     found = poisson(noise=sa.training.GaussianStep(sigma=sigma), steps=steps, rate=f"1/{steps}").epsilon("1e-6")
