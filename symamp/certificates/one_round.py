@@ -53,7 +53,7 @@ _MOST_ENTRIES = 60_000
 """Pairs that no blanket bounds, times the entries of the table: with more the verifier takes too long."""
 _MOST_CORNERS, _MOST_OPEN = 170_000, 500_000
 """Messages times boxes: with more of them, large budgets or few users, corners of other noise than Laplace noise take
-the verifier minutes; and where ratios are unbounded, messages in the laws of pairs that no tilt settles."""
+the verifier minutes; and messages in the laws of pairs that no tilt settles."""
 
 _OF_DENSITIES = ("worst_pair", "density_pairs", "interval")
 """Analyses whose evaluations the verifier cannot repeat."""
@@ -213,7 +213,7 @@ def _is_of_known_noise(known: Sequence[Evidence]) -> bool:
         if isinstance(e.details, BoxesEvidence) and isinstance(e.part, NoiseInterval):
             found, stage = of_noise(e.part.noise), e.details.stages[0]
             size = len(stage.nodes) * len(stage.first) * len(stage.second)
-            if found is None or (e.part.noise.local_ratio() is sp.oo and e.details.work > _MOST_OPEN):
+            if found is None or e.details.work > _MOST_OPEN:
                 return False
             return found.data["kind"] == "laplace" or size <= _MOST_CORNERS
     return False
