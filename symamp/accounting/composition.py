@@ -11,18 +11,9 @@ from typing import Any
 import sympy as sp
 from flint import arb, fmpq
 
+from symamp.accounting import losses
 from symamp.accounting.curves import CurvePoints, curve_above
 from symamp.accounting.exports import event_classes, loss_distribution, opendp_profile, profile_callable, to_document
-from symamp.accounting.losses import (
-    WIDEST_SUM,
-    FloatProduct,
-    Found,
-    certified_bracket,
-    enclose_divergence,
-    estimate_divergence,
-    gaussian_epsilon,
-    gaussian_log_delta,
-)
 from symamp.accounting.pairs import Pairs, RoundCurve, RoundPairs, composition_gap, round_count
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.round import USUAL_GAP, DirectedRound, Round
@@ -288,10 +279,10 @@ class Composition(HasCurve, Accounted):
         alone = self._alone(query)
         if alone is not None:
             return alone
-        guess = gaussian_epsilon(self.mu, query.log_delta)
+        guess = losses.gaussian_epsilon(self.mu, query.log_delta)
         above = self.known.pairs(True, guess, query.log_delta, width, effort=query.effort)
         below = self.known.pairs(False, guess, query.log_delta, width, effort=query.effort)
-        high, low = certified_bracket(above.pairs, below.pairs, query, guess)
+        high, low = losses.certified_bracket(above.pairs, below.pairs, query, guess)
         proved = [_proved(*side) for side in ((above, high), (below, low))]
         if self.known.largest <= high[0]:
             high = self.known.largest, None, 0
@@ -316,7 +307,7 @@ class Composition(HasCurve, Accounted):
             proof = RoundsProof(self._beyond_all(expression_text(query.given)), None)
             return Answer(self._question, query, ZERO, ZERO, Interval(0.0, 0.0), proof=proof)
         value = float(sp.N(query.given, 17))
-        log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
+        log_delta = max(losses.gaussian_log_delta(self.mu, value), -1e5)
         ends, limited = [ZERO, Dyadic(1)], False
         proved: list[Side | None] = [None, None]
         only = self._only_level(query)
@@ -328,15 +319,15 @@ class Composition(HasCurve, Accounted):
             found = found.near(value) if up and only is None else found
             plan = None
             if only is None or not up or sum(e > only for e, _ in found.pairs[0][0].atoms) > 1:
-                plan = estimate_divergence(FloatProduct.of(found.pairs), value, query.settings.gap).plan
+                plan = losses.estimate_divergence(losses.FloatProduct.of(found.pairs), value, query.settings.gap).plan
             with at_precision(256):
                 ball = query.level.eps()
-            lower, upper, bits = enclose_divergence(found.pairs, ball, plan)
+            lower, upper, bits = losses.enclose_divergence(found.pairs, ball, plan)
             with at_precision(64):
                 ends[up] = Dyadic.of(upper.upper() if up else lower.lower())
             proved[up] = Side(found.curves, expression_text(query.given), plan, bits)
         least, most = ends[0] if ends[0].mantissa > 0 else ZERO, min(ends[1], Dyadic(1))
-        gaussian = exp(gaussian_log_delta(self.mu, value))
+        gaussian = exp(losses.gaussian_log_delta(self.mu, value))
         own, proof = Interval(least.below, most.above), RoundsProof(proved[True], proved[False])
         aimed = inf if len(sides) == 1 else None
         return Answer(
@@ -350,12 +341,12 @@ class Composition(HasCurve, Accounted):
     def log_estimate(self, query: Query, width: float | None, up: bool) -> float:
         """Return about the logarithm of an end for delta, in floats. Not a bound."""
         value = float(sp.N(query.given, 17))
-        log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
+        log_delta = max(losses.gaussian_log_delta(self.mu, value), -1e5)
         found = self.known.pairs(up, value, log_delta, width, effort=query.effort, rough=True)
         if not found.pairs:
             return 0.0 if up else -inf
         pairs = found.near(value).pairs if up else found.pairs
-        told = estimate_divergence(FloatProduct.of(pairs), value, query.settings.gap)
+        told = losses.estimate_divergence(losses.FloatProduct.of(pairs), value, query.settings.gap)
         return told.log_upper if up else told.log_lower
 
     def _beyond_all(self, eps: str) -> Side:
@@ -384,7 +375,7 @@ class Composition(HasCurve, Accounted):
         >>> round(sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).gaussian_epsilon("1e-8"), 4)
         0.0309
         """
-        return gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
+        return losses.gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
 
     def _alone(self, query: Query) -> Answer | None:
         return self.rounds[0][0].alone(query.usual) if self.count == 1 else None
@@ -430,7 +421,7 @@ class RoundProfile(Accounted):
 def _widths(gap: object) -> tuple[float | None, float]:
     """Return the width, and that of delta which the sums over frequencies aim at."""
     width = composition_gap(gap)
-    return width, min(WIDEST_SUM, _DELTA_PER_WIDTH * (width or USUAL_GAP))
+    return width, min(losses.WIDEST_SUM, _DELTA_PER_WIDTH * (width or USUAL_GAP))
 
 
 def _of_both_orders(rounds: RoundPairs) -> RoundPairs:
@@ -440,5 +431,5 @@ def _of_both_orders(rounds: RoundPairs) -> RoundPairs:
     return rounds
 
 
-def _proved(found: Pairs, proved: Found) -> Side | None:
+def _proved(found: Pairs, proved: losses.Found) -> Side | None:
     return Side(found.curves, exact_double(proved[0]), proved[1], proved[2]) if proved[2] else None

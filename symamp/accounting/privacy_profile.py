@@ -7,14 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
+from symamp.accounting import exports
 from symamp.accounting.composition import Composition, RoundProfile
 from symamp.accounting.coordinates import MESSAGES, CoordinateSums, coordinate_sums, is_by_coordinates
-from symamp.accounting.exports import (
-    event_classes,
-    from_document,
-    given_round,
-    points_of_profile,
-)
 from symamp.accounting.round import Round, SampledRound, ShuffledRound
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
@@ -107,7 +102,7 @@ class GivenProfile(RoundProfile, HasCurve):
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> GivenProfile:
         """Return the profile that ``to_dict`` wrote, its upper side. Raises FormatError if it is none."""
-        return GivenProfile(from_document(data))
+        return GivenProfile(exports.from_document(data))
 
 
 def _with_guarantee(question: Question) -> Question:
@@ -185,7 +180,7 @@ def from_privacy_profile(points: Iterable[tuple[Real, Real]], *, name: str = "gi
     >>> sa.from_privacy_profile([(0, "1e-2"), ("0.1", "1e-6")]).rounds(3).delta("0.3").upper
     2.9999...e-06
     """
-    return GivenProfile(given_round(points_of_profile(points), name))
+    return GivenProfile(exports.given_round(exports.points_of_profile(points), name))
 
 
 _COMPOSITIONS = "compositions, such as [profile.rounds(10)], or of training [training.composition('remove')]"
@@ -222,7 +217,7 @@ def pld_accountant(interval: float = 1e-4, *, delta: float = 1e-10) -> Any:
     >>> 0.0309 < accountant.compose(event, 100).get_epsilon(1e-8) < 0.0310
     True
     """
-    return event_classes()[1](interval, delta)
+    return exports.event_classes()[1](interval, delta)
 
 
 # ----------------------------------------- The questions people ask: the central epsilon, or delta, of n shuffled users

@@ -11,13 +11,7 @@ from math import exp, expm1, inf, log, log1p, pi, sqrt
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.curves import (
-    LEAST_BITS,
-    CurvePoint,
-    CurvePoints,
-    descend,
-    pessimistic,
-)
+from symamp.accounting import curves
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.densities import SmoothPairBound
 from symamp.bounds.interval import NoiseInterval
@@ -42,7 +36,7 @@ from symamp.sums.divergence import Settings
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
 
 # What is tuned: the width of a curve against the time of its points, all relative. Every width gives a bound.
-_NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
+_NEGLIGIBLE = -(curves.LEAST_BITS + 1) * log(2.0)
 _POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIBLE) for x in (1e-5, 1e-4))
 _SLOW_POINT, _POINT_OF_BOXES, _OF_WIDTH = 1e-3, 1.5e-2, 1 / 30
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs, and need be no
@@ -129,7 +123,7 @@ class Round:
 
     def above(
         self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
-    ) -> tuple[CurvePoint, ...]:
+    ) -> tuple[curves.CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         ``far`` says that they matter little, so that cheap ones will do, and ``width`` which one of eps is aimed at.
@@ -141,7 +135,7 @@ class Round:
         """Return whether floats tell about the points of one side, in less time than these take."""
         return False
 
-    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[curves.CurvePoint, ...]:
         """Return about the points of ``above``, where they are estimated: no bounds."""
         raise NotImplementedError
 
@@ -214,7 +208,7 @@ class ShuffledRound(Round):
 
     def above(
         self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
-    ) -> tuple[CurvePoint, ...]:
+    ) -> tuple[curves.CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -225,25 +219,25 @@ class ShuffledRound(Round):
         """
         levels, accuracy = tuple(levels), self.accuracy(width)
 
-        def point(level: fmpq, limits: Limits, *, far: bool) -> CurvePoint:
+        def point(level: fmpq, limits: Limits, *, far: bool) -> curves.CurvePoint:
             found, work = self._evaluated(level, accuracy, far=far)
             limits.charge(work)
-            return CurvePoint.of_ends(level, ZERO, largest_upper(found))
+            return curves.CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
         own = limits.part(FAR if far else NEAR)
         # The levels of a curve end where the fast bound hardly matters.
         ends = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
-        found = descend(levels, lambda e: point(e, own, far=far or e in ends), accuracy.gap, own)
+        found = curves.descend(levels, lambda e: point(e, own, far=far or e in ends), accuracy.gap, own)
         if far or len(self._chosen) == 1 or not own.was_met:
             return found
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
-        cheap = descend(levels, lambda e: known.get(e) or point(e, more, far=True), accuracy.gap, more)
+        cheap = curves.descend(levels, lambda e: known.get(e) or point(e, more, far=True), accuracy.gap, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
     def is_estimated(self, up: bool) -> bool:
         return not self.is_slow if up else not self.question.victims
 
-    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[curves.CurvePoint, ...]:
         return estimates(self._chosen[-1][1], levels, self.question.n)
 
     def evidence(self, level: fmpq, width: float = USUAL_GAP) -> tuple[Evidence, ...]:
@@ -378,7 +372,7 @@ def points_of(
     limits: Limits,
     width: float,
     rough: bool = False,
-) -> CurvePoints:
+) -> curves.CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
     Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out. ``width`` is
@@ -386,7 +380,7 @@ def points_of(
     """
     levels, orders = tuple(levels), [found]
     if isinstance(found, StepSums):
-        return CurvePoints.of_tests(_tests(found, levels, bits))
+        return curves.CurvePoints.of_tests(_tests(found, levels, bits))
     if not is_symmetric(found):
         orders.append(found.swapped())
     parts = [(order, limits.part(BELOW / len(orders))) for order in orders]
@@ -395,7 +389,7 @@ def points_of(
         for order, part in parts
     )
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
-    return CurvePoints(points, None if top is None else 1 / top, top)
+    return curves.CurvePoints(points, None if top is None else 1 / top, top)
 
 
 def _tests(found: StepSums, levels: tuple[fmpq, ...], bits: int) -> Iterator[tuple[fmpq, fmpq]]:
@@ -413,11 +407,11 @@ def evidence_below(found: Repeated, level: Level, n: int, width: float) -> Evide
     return Evidence.of(found, level, found.enclose(level, n, _settings(n, width)))
 
 
-def estimates(part: PairBound, levels: Iterable[fmpq], n: int) -> tuple[CurvePoint, ...]:
+def estimates(part: PairBound, levels: Iterable[fmpq], n: int) -> tuple[curves.CurvePoint, ...]:
     """Return about the points of a bound, or of data sets, at levels E >= 1, in floats: no bounds."""
     logs = ((e, part.log_estimate(level_at(e), n, _POINT.rough)) for e in levels)
     values = ((e, Dyadic.of_float(exp(min(x, 0.0)))) for e, x in logs)
-    return tuple(CurvePoint.of_ends(e, x, x) for e, x in values)
+    return tuple(curves.CurvePoint.of_ends(e, x, x) for e, x in values)
 
 
 def _settings(n: int, width: float) -> Settings:
@@ -426,12 +420,12 @@ def _settings(n: int, width: float) -> Settings:
 
 def _descended(
     order: Repeated, levels: tuple[fmpq, ...], n: int, bits: int, settings: Settings
-) -> tuple[CurvePoint, ...]:
-    def point(e: fmpq) -> CurvePoint:
+) -> tuple[curves.CurvePoint, ...]:
+    def point(e: fmpq) -> curves.CurvePoint:
         found = order.enclose(level_at(e), n, settings)
-        return CurvePoint.of_ends(e, *found.ends).floored(bits)
+        return curves.CurvePoint.of_ends(e, *found.ends).floored(bits)
 
-    return descend(levels, point, settings.gap, settings.limits)
+    return curves.descend(levels, point, settings.gap, settings.limits)
 
 
 # -------------------- A round whose two worlds keep their order: one direction of composition, enclosed from both sides
@@ -457,19 +451,19 @@ class DirectedRound(Round):
         """Return the round with the other order."""
         raise NotImplementedError
 
-    def points(self, right: Iterable[fmpq], left: Iterable[fmpq], log_least: float, bits: int) -> CurvePoints:
+    def points(self, right: Iterable[fmpq], left: Iterable[fmpq], log_least: float, bits: int) -> curves.CurvePoints:
         """Return enclosures at levels E >= 1 and, from the other order, at 1/E for others."""
 
-        def found(one: DirectedRound, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
-            def point(e: fmpq) -> CurvePoint:
-                return CurvePoint.of_ends(e, *one.enclose(level_at(e), log_least)).floored(bits)
+        def found(one: DirectedRound, levels: Iterable[fmpq]) -> tuple[curves.CurvePoint, ...]:
+            def point(e: fmpq) -> curves.CurvePoint:
+                return curves.CurvePoint.of_ends(e, *one.enclose(level_at(e), log_least)).floored(bits)
 
-            return descend(tuple(e for e in levels if one.top is None or e < one.top), point, _POINT.gap)
+            return curves.descend(tuple(e for e in levels if one.top is None or e < one.top), point, _POINT.gap)
 
         other = self.reversed()
         reflected = tuple(p.reflected() for p in found(other, left)[::-1] if p.level > 1)
         bottom = None if other.top is None else 1 / other.top
-        return CurvePoints((*reflected, *found(self, right)), bottom, self.top)
+        return curves.CurvePoints((*reflected, *found(self, right)), bottom, self.top)
 
 
 # -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given
@@ -479,7 +473,7 @@ class DirectedRound(Round):
 class GivenRound(Round):
     """A round of which upper bounds at some levels E >= 1 are given, for both orders of neighbours. No lower side."""
 
-    points: tuple[CurvePoint, ...]
+    points: tuple[curves.CurvePoint, ...]
     name: str = "given profile"
 
     @property
@@ -494,7 +488,7 @@ class GivenRound(Round):
     @property
     def deviation(self) -> float:
         """That of the normal loss with the same total variation."""
-        high = pessimistic(CurvePoints.symmetric(self.points)).divergence(fmpq(1))
+        high = curves.pessimistic(curves.CurvePoints.symmetric(self.points)).divergence(fmpq(1))
         with at_precision(64):
             return deviation_of(float(arb(high)))
 
@@ -508,7 +502,7 @@ class GivenRound(Round):
 
     def above(
         self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
-    ) -> tuple[CurvePoint, ...]:
+    ) -> tuple[curves.CurvePoint, ...]:
         """Return the points that were given, whatever the levels; none of them is far."""
         return () if far else self.points
 
@@ -555,7 +549,7 @@ class SampledRound(Round):
 
     def above(
         self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
-    ) -> tuple[CurvePoint, ...]:
+    ) -> tuple[curves.CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -568,16 +562,16 @@ class SampledRound(Round):
     def is_estimated(self, up: bool) -> bool:
         return self.base.is_estimated(up)
 
-    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+    def estimated(self, levels: Iterable[fmpq]) -> tuple[curves.CurvePoint, ...]:
         return self._seen(self.base.estimated(self._inner(levels)))
 
     def _inner(self, levels: Iterable[fmpq]) -> list[fmpq]:
         """Return the levels of the unsampled round that tell of levels of this one."""
         return [1 + (e - 1) / self.rate for e in levels]
 
-    def _seen(self, inner: Iterable[CurvePoint]) -> tuple[CurvePoint, ...]:
+    def _seen(self, inner: Iterable[curves.CurvePoint]) -> tuple[curves.CurvePoint, ...]:
         """Return the points of this round from those of the unsampled one."""
-        return tuple(CurvePoint(1 + self.rate * (p.level - 1), fmpq(0), self.rate * p.high) for p in inner)
+        return tuple(curves.CurvePoint(1 + self.rate * (p.level - 1), fmpq(0), self.rate * p.high) for p in inner)
 
     def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return the data set of the unsampled round, seen through the sampling, and n.

@@ -376,7 +376,6 @@ class MaxOverSearchedPairs(MaxOverPairs):
         return None
 
     def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
-        """Return the proposed parts, largest estimated divergence first."""
         return MaxOverPairs.of(self.proposed(level, n, settings)).ranked(level, n, settings)
 
     def root(
@@ -487,7 +486,6 @@ give a table or a family
         return found if isinstance(found, MaxOverPairs) else MaxOverPairs.of(found)
 
     def unsupported_reason(self, setting: Setting) -> str | None:
-        """Return None if the setting meets all hypotheses, else the first one that it does not meet, and why."""
         taking = setting.participation
         if taking is None:
             return super().unsupported_reason(setting)

@@ -31,11 +31,9 @@ class EnvelopePairBound(PairOfInputs):
     source: ClassVar[str] = SOURCE
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return estimate_log_envelope(self.laws, level, n, settings)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         return estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:

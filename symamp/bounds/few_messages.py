@@ -61,7 +61,6 @@ class FewMessagesPairBound(PairOfInputs):
         return estimate_log_few_messages(self.searches, level, n, settings) if has_few else inf
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return min(self._own_estimate(level, n, settings), self.otherwise.log_estimate(level, n, settings))
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:

@@ -98,7 +98,6 @@ class CountedUsers(RowsOfTable):
 
     @property
     def held(self) -> Counts:
-        """How many of the other users hold each input."""
         return self.counts
 
     @property
@@ -113,7 +112,6 @@ class CountedUsers(RowsOfTable):
         return self.method, self.rows, self.counts
 
     def ends(self, level: Level, n: int, bits: int, limits: Limits) -> tuple[fmpq, fmpq]:
-        """Return bounds on the divergence to so many bits."""
         limits.charge(WORST_OF_ALL.call)
         return _every(self.table, n, bits, limits).divergence(self.rows, self.counts, _eps(level))
 
@@ -137,7 +135,6 @@ class FewUsers(RowsOfTable, AttainedBound):
         return self.method, self.rows
 
     def ends(self, level: Level, n: int, bits: int, limits: Limits) -> tuple[fmpq, fmpq]:
-        """Return bounds on the divergence to so many bits."""
         limits.charge(WORST_OF_ALL.of(_work(self.table, n) / _pairs(self.table)))
         return _every(self.table, n, bits, limits).extreme(self.rows, _eps(level))[:2]
 

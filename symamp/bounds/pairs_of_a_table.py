@@ -587,7 +587,6 @@ class MaxOverRows(MaxOverSearchedPairs):
 
     @property
     def searched_table(self) -> NumericTable:
-        """The table."""
         return self.table
 
     @property
@@ -609,7 +608,6 @@ class MaxOverRows(MaxOverSearchedPairs):
         return [self.part(group[0]) for group in self.groups(self.table, found)]
 
     def own(self, part: PairBound | None) -> PairBound | None:
-        """Return the part for the pair of inputs of another bound's part."""
         return None if part is None else self.part(self._rows(part))
 
     def _rows(self, part: PairBound) -> Pair:

@@ -20,16 +20,9 @@ from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, Number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.mechanism import Mechanism
+from symamp.sums import two_messages
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.inversion import estimate_root, largest_epsilon
-from symamp.sums.two_messages import (
-    Counts,
-    TwoMessages,
-    enclose_counts,
-    enclose_two_messages,
-    log_divergence_of_counts,
-    worst_counts,
-)
 
 # -------------------------- Lower bounds: data sets in which fixed numbers of the other users hold one input or another
 
@@ -46,7 +39,7 @@ class FixedCounts(PairBoundDefaults):
     """
 
     triples: tuple[Reduction, ...]
-    counts: Counts
+    counts: two_messages.Counts
 
     method: ClassVar[str] = "data set"
     proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
@@ -64,7 +57,7 @@ class FixedCounts(PairBoundDefaults):
         return self.triples[0].pair
 
     @cached_property
-    def reports(self) -> TwoMessages:
+    def reports(self) -> two_messages.TwoMessages:
         """The probabilities of the messages."""
         return reports_of([t.law for t in self.triples])
 
@@ -104,7 +97,7 @@ class FixedCounts(PairBoundDefaults):
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
-        return log_divergence_of_counts(self.reports, level, self.counts)
+        return two_messages.log_divergence_of_counts(self.reports, level, self.counts)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
@@ -121,17 +114,17 @@ class FixedCounts(PairBoundDefaults):
         ---------
         The divergence lies between the outer ends. Proof: docs/proofs/two_messages.md.
         """
-        return enclose_counts(self.reports, level, n, self.counts)
+        return two_messages.enclose_counts(self.reports, level, n, self.counts)
 
 
-def reports_of(laws: Sequence[Law]) -> TwoMessages:
+def reports_of(laws: Sequence[Law]) -> two_messages.TwoMessages:
     """Return the probabilities of the message that is likelier under x0 than under x1, from a pair's laws.
 
     Each law has two messages, after messages with equal ratios are merged.
     """
     first, second, _ = _likelier(laws[0])
     ones = [_own(law) for law in laws]
-    return TwoMessages(
+    return two_messages.TwoMessages(
         first,
         second,
         lambda: reduce(arb.max, (p() for p in ones)),
@@ -179,20 +172,18 @@ class TwoMessagesPairBound(AttainedBound, PairOfInputs):
     estimate_error: ClassVar[float] = 1e-4
 
     @cached_property
-    def reports(self) -> TwoMessages:
+    def reports(self) -> two_messages.TwoMessages:
         """The probabilities of the message that is likelier under x0 than under x1."""
         return reports_of(self.laws)
 
     def attained(self, level: Level, n: int) -> FixedCounts:
         """Return the worst data set that is found: some users at one extreme input, all others at the other."""
-        return FixedCounts(self.triples, worst_counts(self.reports, level, n)[0])
+        return FixedCounts(self.triples, two_messages.worst_counts(self.reports, level, n)[0])
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return worst_counts(self.reports, level, n)[1]
+        return two_messages.worst_counts(self.reports, level, n)[1]
 
     def largest_eps(self) -> float:
-        """Return about the eps from which on the divergence is 0, inf if there is none."""
         return largest_epsilon(self.laws[0])
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -203,7 +194,7 @@ class TwoMessagesPairBound(AttainedBound, PairOfInputs):
         The upper end is at least the divergence for this pair, whatever inputs the other users hold; the lower one is
         at most that of some data set. Proof: docs/proofs/two_messages.md.
         """
-        return enclose_two_messages(self.reports, level, n, settings)
+        return two_messages.enclose_two_messages(self.reports, level, n, settings)
 
 
 def _not_two(subject: Subject) -> str | None:

@@ -14,16 +14,8 @@ from symamp.bounds.reduction import PairOfInputs, Reduction, dataset_reduction, 
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.certificates import evidence as write
+from symamp.certificates import mechanisms
 from symamp.certificates.evidence import Data, Proof, bits, sentences, setting
-from symamp.certificates.mechanisms import (
-    Described,
-    lists_others,
-    of_budget,
-    of_mechanism,
-    of_noise,
-    of_table,
-    of_triples,
-)
 from symamp.certificates.text import At
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.decomposition import Decomposition
@@ -46,7 +38,7 @@ class Users:
     """The groups of users with their mechanisms as data, and the evidence about them; one group if all run one."""
 
     question: Question
-    known: tuple[Described, ...]
+    known: tuple[mechanisms.Described, ...]
     at: At | None
 
     @staticmethod
@@ -108,28 +100,28 @@ class Users:
             members = [_of_group(crowd, m, self.at) for m in dict(members_below(crowd))[named]]
         else:
             member = next(m for m in self.question.subject.members() if named in ("", repr(m)))
-            members = [of_mechanism(member, at, (), [base])]
+            members = [mechanisms.of_mechanism(member, at, (), [base])]
         return write.below(members, found.part, at, found, n) | {"members": [m.data for m in members]}
 
 
-def _groups(crowd: HeterogeneousUsers, at: At | None) -> tuple[Described, ...]:
+def _groups(crowd: HeterogeneousUsers, at: At | None) -> tuple[mechanisms.Described, ...]:
     """Return the mechanisms of the groups: where data are shuffled and not all blankets are known, their ratios."""
     if crowd.shuffled == DATA and not all(isinstance(x, Decomposition) for x in positions_above(crowd).known):
-        return tuple(of_budget(subject.local_ratio(), at) for _, subject in crowd.groups)
+        return tuple(mechanisms.of_budget(subject.local_ratio(), at) for _, subject in crowd.groups)
     assert crowd.mechanisms is not None
     return tuple(_of_group(crowd, m, at) for m in crowd.mechanisms)
 
 
-def _of_group(crowd: HeterogeneousUsers, mechanism: Mechanism, at: At | None) -> Described:
+def _of_group(crowd: HeterogeneousUsers, mechanism: Mechanism, at: At | None) -> mechanisms.Described:
     if isinstance(mechanism, FiniteMechanism) and mechanism.numeric is not None and crowd.shuffled != DATA:
         assert crowd.mechanisms is not None
-        return of_table(mechanism.numeric, at, messages=getattr(crowd.mechanisms[0], "messages", None))
+        return mechanisms.of_table(mechanism.numeric, at, messages=getattr(crowd.mechanisms[0], "messages", None))
     if not mechanism.is_composed:
-        return of_mechanism(mechanism, at)
+        return mechanisms.of_mechanism(mechanism, at)
     pair = mechanism.pairs()[0]
     blankets = [Reduction("blanket", ProofStatus.PROVED, SOURCE, mechanism.blanket(*pair))]
     held = [dataset_reduction(mechanism, pair, ((x, 1),)) for x in (*mechanism.further_inputs(pair), *pair)]
-    return of_mechanism(mechanism, at, blankets, held)
+    return mechanisms.of_mechanism(mechanism, at, blankets, held)
 
 
 def _of_base(found: Evidence) -> Evidence:
@@ -138,7 +130,9 @@ def _of_base(found: Evidence) -> Evidence:
     return found if taking is None else replace(found, part=taking.base)
 
 
-def _described(subject: Subject, above: Sequence[Proof], below: Sequence[Evidence], at: At | None) -> Described:
+def _described(
+    subject: Subject, above: Sequence[Proof], below: Sequence[Evidence], at: At | None
+) -> mechanisms.Described:
     """Return the mechanism as data from which the verifier makes all laws of these evaluations."""
     parts = [e.part for side in above for e in side.found]
     methods, mechanism = {part.method for part in parts}, subject.mechanism
@@ -147,15 +141,15 @@ def _described(subject: Subject, above: Sequence[Proof], below: Sequence[Evidenc
         (rounded,) = {fmpq_of(part.rounded) for part in parts if isinstance(part, AboveDensities)}
         table = dominating_table(subject.densities).numeric
         assert table is not None
-        return of_table(table, at, rounded)
+        return mechanisms.of_table(table, at, rounded)
     if methods == {"interval"}:
         (part,) = parts
         assert isinstance(part, NoiseInterval)
-        found = of_noise(part.noise)
+        found = mechanisms.of_noise(part.noise)
         assert found is not None
         return found
     if methods and methods <= set(_OF_BUDGET):
-        return of_budget(subject.local_ratio(), at)
+        return mechanisms.of_budget(subject.local_ratio(), at)
     mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
     every = [t for part in parts for t in (part, *part.fixed_background)] + [e.part for e in below]
     named = {x for t in every if is_triple(t) for x, _ in t.dataset}
@@ -163,18 +157,18 @@ def _described(subject: Subject, above: Sequence[Proof], below: Sequence[Evidenc
     is_table = mechanism is not None and (mechanism.listed if listed else mechanism).numeric is not None
     if mechanism is not None and not is_table and not mechanism.is_composed:
         # Laws that stand for those of inputs are listed themselves.
-        others = all(map(is_triple, parts)) or lists_others(mechanism)
+        others = all(map(is_triple, parts)) or mechanisms.lists_others(mechanism)
         if mixed or not others or not named <= set(mechanism.inputs):
-            return of_triples(parts, [e.part for e in below], at, mixed=mixed)
+            return mechanisms.of_triples(parts, [e.part for e in below], at, mixed=mixed)
     if mechanism is not None and methods <= set(_OF_DATA):
-        return of_mechanism(mechanism, at, parts, [e.part for e in below], listed=listed)
+        return mechanisms.of_mechanism(mechanism, at, parts, [e.part for e in below], listed=listed)
     known = subject.mechanism is None and not parts and subject.triple is None
     if known and subject.noise is None and subject.densities is None:
-        return of_budget(subject.local_ratio(), at)
-    return of_triples(parts, [e.part for e in below], at, exact=subject.triple is not None)
+        return mechanisms.of_budget(subject.local_ratio(), at)
+    return mechanisms.of_triples(parts, [e.part for e in below], at, exact=subject.triple is not None)
 
 
-def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Iterable[Data]:
+def _repeated(known: mechanisms.Described, found: Sequence[tuple[Evidence, Data]]) -> Iterable[Data]:
     """Yield the evidence of a class of pairs for those of its pairs that are not the same by their texts alone."""
     if known.data["kind"] != "orbits" or known.mechanism is None:
         return

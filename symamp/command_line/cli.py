@@ -16,31 +16,9 @@ from symamp import __version__, verifier
 from symamp.accounting.privacy_profile import profile
 from symamp.accounting.several_reports import SEEN, SHUFFLED, several_reports
 from symamp.bounds.subject import Subject
+from symamp.command_line import options, output
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
-from symamp.command_line.options import (
-    GroupWord,
-    MechanismCommand,
-    as_json,
-    asks,
-    described,
-    eps_or_delta,
-    method,
-    neighbours,
-    numbers,
-    participation,
-    refuse_repeated,
-    separated,
-    together,
-    view,
-    whole,
-)
-from symamp.command_line.output import (
-    print_decompositions,
-    print_json,
-    print_pieces,
-    print_table,
-)
 from symamp.command_line.training import training
 from symamp.command_line.words import starting
 from symamp.decompositions.pairs import pair_classes
@@ -111,12 +89,12 @@ def _fail(message: str, code: int = 2) -> Never:
 
 # -------------------- The command line: questions, compositions, users who differ, certificates, mechanisms and schemas
 
-question = together(
+question = options.together(
     click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),
-    method,
-    neighbours,
-    participation,
-    view,
+    options.method,
+    options.neighbours,
+    options.participation,
+    options.view,
 )
 
 
@@ -129,28 +107,28 @@ def app(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@app.command(cls=MechanismCommand)
+@app.command(cls=options.MechanismCommand)
 @click.option("--pair", metavar="X,Y", help="Two inputs, separated by a comma.")
-@as_json
+@options.as_json
 def derive(found: Subject, pair: str | None, as_json: bool) -> None:
     """Derive the optimal (blanket) decomposition as formulas. Parameters left out stay symbols (--k 10 --eps0 1)."""
     if found.noise is not None and pair is None:
-        print_pieces(found.noise, as_json)
+        output.print_pieces(found.noise, as_json)
         return
-    mechanism = described(found)
+    mechanism = options.described(found)
     if pair is None:
-        print_decompositions(mechanism, [c.decomposition for c in pair_classes(mechanism)], as_json)
+        output.print_decompositions(mechanism, [c.decomposition for c in pair_classes(mechanism)], as_json)
         return
-    labels = separated(pair)
+    labels = options.separated(pair)
     if len(labels) != 2:
         raise ArgumentError("pair", pair, "two inputs, separated by a comma")
-    print_decompositions(mechanism, [mechanism.blanket(*labels)], as_json)
+    output.print_decompositions(mechanism, [mechanism.blanket(*labels)], as_json)
 
 
-@app.command(cls=MechanismCommand)
+@app.command(cls=options.MechanismCommand)
 @click.option("--delta", required=True, metavar="NUMBER", help="The delta to meet, in (0, 1), also far below 1e-300.")
 @question
-@asks
+@options.asks
 def epsilon(found: Any, **setting: Any) -> object:
     """Bracket the central epsilon of n shuffled users.
 
@@ -159,10 +137,10 @@ def epsilon(found: Any, **setting: Any) -> object:
     return profile(found, **setting)
 
 
-@app.command(cls=MechanismCommand)
+@app.command(cls=options.MechanismCommand)
 @click.option("--eps", required=True, metavar="NUMBER", help="The central eps, a number >= 0, such as 0.1 or log(3/2).")
 @question
-@asks
+@options.asks
 def delta(found: Any, **setting: Any) -> object:
     """Bracket delta at a central epsilon.
 
@@ -172,15 +150,15 @@ def delta(found: Any, **setting: Any) -> object:
 
 
 @app.command()
-@click.argument("groups", nargs=-1, required=True, metavar="GROUP...", type=GroupWord())
+@click.argument("groups", nargs=-1, required=True, metavar="GROUP...", type=options.GroupWord())
 @click.option("--shuffled", type=click.Choice(["messages", "data"]), required=True, help="What the shuffler permutes.")
-@eps_or_delta
-@numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
+@options.eps_or_delta
+@options.numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
 @click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
-@whole("--rounds", default=1, help="Number of rounds, up to 1e6.")
-@participation
-@asks
+@options.whole("--rounds", default=1, help="Number of rounds, up to 1e6.")
+@options.participation
+@options.asks
 def crowd(
     groups: tuple[tuple[int, Subject], ...],
     honest: list[str] | None,
@@ -195,9 +173,9 @@ def crowd(
     return users if rounds == 1 else users.rounds(rounds)
 
 
-@app.command(cls=MechanismCommand)
+@app.command(cls=options.MechanismCommand)
 @click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6.")
-@whole("--reports", required=True, help="How many reports each user sends.")
+@options.whole("--reports", required=True, help="How many reports each user sends.")
 @click.option(
     "--seen",
     default=SHUFFLED,
@@ -209,9 +187,9 @@ def crowd(
 @click.option(
     "--attending", metavar="NUMBER", help="Number of users who attend the same days as the victim, with --kept."
 )
-@participation
-@eps_or_delta
-@asks
+@options.participation
+@options.eps_or_delta
+@options.asks
 def reports(found: Subject, **seen: Any) -> object:
     """Bracket eps or delta where each user sends several reports.
 
@@ -242,32 +220,32 @@ def schema(name: str) -> None:
 
 
 @app.command("methods")
-@as_json
+@options.as_json
 def methods_command(as_json: bool) -> None:
     """Explain each bound that --method can name, in one line."""
     found = methods()
     if as_json:
-        print_json([dict(zip(found.columns, row, strict=True)) for row in found])
+        output.print_json([dict(zip(found.columns, row, strict=True)) for row in found])
         return
     print(found)
 
 
 @app.command()
-@as_json
+@options.as_json
 def mechanisms(as_json: bool) -> None:
     """List the mechanisms of the catalogue with their parameters."""
     rows = [(slug, ", ".join(p.describe() for p in found.declared), found.name) for slug, found in named().items()]
     if as_json:
-        print_json([{"name": a, "parameters": b, "description": c} for a, b, c in rows])
+        output.print_json([{"name": a, "parameters": b, "description": c} for a, b, c in rows])
         return
-    print_table(("name", "parameters", "mechanism"), rows)
+    output.print_table(("name", "parameters", "mechanism"), rows)
 
 
 def main() -> None:
     """Run the command line; bad input ends with exit code 2 and one line."""
 
     def run(words: list[str]) -> object:
-        refuse_repeated(words)
+        options.refuse_repeated(words)
         return app.main(args=words, prog_name="symamp", standalone_mode=False)
 
     guarded(run, sys.argv[1:])

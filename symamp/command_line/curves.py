@@ -14,24 +14,7 @@ from rich.console import Console
 
 from symamp.accounting.sweep import Sweep, curve, sweep
 from symamp.bounds.subject import Subject
-from symamp.command_line.options import (
-    MechanismCommand,
-    MechanismWord,
-    effort,
-    listed_member,
-    method,
-    neighbours,
-    numbers,
-    participation,
-    read_participation,
-    read_toml,
-    together,
-    view,
-    whole,
-    whole_number,
-    written,
-    written_to,
-)
+from symamp.command_line import options
 from symamp.command_line.output import print_found
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.literature.compare import compare as compared
@@ -41,17 +24,17 @@ from symamp.planning.inverse import Inverse, largest_eps0, least_n, most_rounds
 from symamp.planning.plan import plan as plan_of
 
 
-@click.command(cls=MechanismCommand)
-@numbers("--n", required=True, help="Numbers of users, such as 1e6 or 1e4,1e6.")
-@numbers("--eps0", help="The local budget, or several, of a mechanism that has one.")
-@numbers("--delta", help="Compare bounds on eps at these deltas, in (0, 1).")
-@numbers("--eps", help="Compare bounds on delta at these eps, >= 0.")
-@numbers("--names", metavar="NAMES", help="Compare these bounds only, separated by commas.")
-@neighbours
-@participation
-@view
-@effort
-@written
+@click.command(cls=options.MechanismCommand)
+@options.numbers("--n", required=True, help="Numbers of users, such as 1e6 or 1e4,1e6.")
+@options.numbers("--eps0", help="The local budget, or several, of a mechanism that has one.")
+@options.numbers("--delta", help="Compare bounds on eps at these deltas, in (0, 1).")
+@options.numbers("--eps", help="Compare bounds on delta at these eps, >= 0.")
+@options.numbers("--names", metavar="NAMES", help="Compare these bounds only, separated by commas.")
+@options.neighbours
+@options.participation
+@options.view
+@options.effort
+@options.written
 def compare(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Compare every bound in print with the certified bracket.
 
@@ -63,15 +46,15 @@ def compare(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, 
 _AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort", "participation", "view")
 
 
-@click.command("curve", cls=MechanismCommand)
-@numbers("--n", required=True, help="Numbers of users, separated by commas.")
-@numbers("--eps", help="Bracket delta at these central eps, separated by commas.")
-@numbers("--delta", help="Bracket epsilon at these deltas, separated by commas.")
-@method
-@participation
-@view
-@effort
-@written
+@click.command("curve", cls=options.MechanismCommand)
+@options.numbers("--n", required=True, help="Numbers of users, separated by commas.")
+@options.numbers("--eps", help="Bracket delta at these central eps, separated by commas.")
+@options.numbers("--delta", help="Bracket epsilon at these deltas, separated by commas.")
+@options.method
+@options.participation
+@options.view
+@options.effort
+@options.written
 def curve_command(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Bracket delta over eps, or epsilon over delta.
 
@@ -82,9 +65,9 @@ def curve_command(found: Subject, csv: Path | None, plot: Path | None, as_json: 
 
 @click.command("sweep")
 @click.argument("file", type=click.Path(path_type=Path))
-@written_to("--points", help="Save points in this file, and resume from it.")
+@options.written_to("--points", help="Save points in this file, and resume from it.")
 @click.option("--workers", type=click.IntRange(1, 256), default=1, help="Number of processes.")
-@written
+@options.written
 def sweep_command(
     file: Path, points: Path | None, workers: int, csv: Path | None, plot: Path | None, as_json: bool
 ) -> None:
@@ -96,30 +79,30 @@ def sweep_command(
     """
     data = _read(file)
     listed = data.pop("mechanisms").items()
-    mechanisms = {str(name): listed_member(entry, file.parent, "family") for name, entry in listed}
+    mechanisms = {str(name): options.listed_member(entry, file.parent, "family") for name, entry in listed}
     with nullcontext(None) if workers == 1 else ProcessPoolExecutor(workers) as executor:
         result = sweep(mechanisms, **data, file=points, executor=executor)
     _show(result, csv, plot, as_json)
 
 
-rounds = together(
+rounds = options.together(
     click.option("--sampled-from", metavar="NUMBER", help="Number of people from whom a round draws its n users."),
-    participation,
-    effort,
-    written,
+    options.participation,
+    options.effort,
+    options.written,
 )
-goal = together(
+goal = options.together(
     click.option("--eps", required=True, metavar="NUMBER", help="The central eps to reach."),
     click.option("--delta", required=True, metavar="NUMBER", help="The central delta to reach, in (0, 1)."),
 )
 MOST = "most"
 
 
-@click.command("plan", cls=MechanismCommand)
+@click.command("plan", cls=options.MechanismCommand)
 @goal
 @click.option("--n", metavar="NUMBER", help="Number of users; leave it out to find the least one.")
 @click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds, or `most` to find the most.")
-@view
+@options.view
 @rounds
 def plan_command(
     found: Subject,
@@ -146,9 +129,9 @@ def plan_command(
         if sampled_from is not None:
             told = Problem("with sampling, fewer users may be more private, so no least n exists")
             raise ArgumentError("option --sampled-from", told, "give --n")
-        answer = least_n(found, rounds=whole_number(rounds), **asked)
+        answer = least_n(found, rounds=options.whole_number(rounds), **asked)
     else:
-        answer = largest_eps0(found, n=n, rounds=whole_number(rounds), sampled_from=sampled_from, **asked)
+        answer = largest_eps0(found, n=n, rounds=options.whole_number(rounds), sampled_from=sampled_from, **asked)
     line = f"Monotonicity is not proved: only {answer.quantity} = {answer.safe!r} is certified."
     if answer.monotone is not None:
         others = {"eps0": "Every smaller eps0 is", "n": "Every larger n is", "rounds": "Fewer rounds are"}
@@ -158,10 +141,12 @@ def plan_command(
 
 
 @click.command("choose")
-@click.argument("candidates", nargs=-1, required=True, metavar="CANDIDATE...", type=MechanismWord(of_attributes=True))
+@click.argument(
+    "candidates", nargs=-1, required=True, metavar="CANDIDATE...", type=options.MechanismWord(of_attributes=True)
+)
 @goal
 @click.option("--n", required=True, metavar="NUMBER", help="Number of users.")
-@whole("--rounds", default=1, help="Number of rounds.")
+@options.whole("--rounds", default=1, help="Number of rounds.")
 @rounds
 def choose_command(
     candidates: tuple[tuple[str, Any], ...], csv: Path | None, plot: Path | None, as_json: bool, **asked: Any
@@ -190,14 +175,14 @@ COMMANDS = (compare, curve_command, sweep_command, plan_command, choose_command)
 
 
 def _read(file: Path) -> dict[str, Any]:
-    data = read_toml(file)
+    data = options.read_toml(file)
     unknown = set(data) - {*_AXES, "mechanisms"}
     if unknown or not isinstance(data.get("mechanisms"), dict) or "n" not in data:
         known = f"the keys are mechanisms, n, and optionally {', '.join(_AXES[1:])}"
         missing = Problem(f"missing {'key n' if 'n' not in data else 'tables [mechanisms.NAME]'}")
         raise FormatError("file", Problem(f"unknown key {', '.join(sorted(unknown))}") if unknown else missing, known)
     if "participation" in data:
-        data["participation"] = read_participation(data["participation"])
+        data["participation"] = options.read_participation(data["participation"])
     return data
 
 

@@ -14,21 +14,7 @@ import sympy as sp
 from flint import fmpq, fmpz
 
 from symamp.errors import ArgumentError, Problem, checked_call
-from symamp.exact.histograms import (
-    BITS,
-    Divergence,
-    HistogramLaw,
-    HistogramLaws,
-    ScaledLevel,
-    as_divergence,
-    check_size,
-    divergence,
-    excess_of_pair,
-    finite_table,
-    level_of_budget,
-    merged_columns,
-    weights_of,
-)
+from symamp.exact import histograms
 from symamp.numbers.reading import budget, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.randomizers.finite import FiniteMechanism
@@ -54,32 +40,32 @@ class EveryDataSet:
     ``bits`` is the precision to which entries and levels are rounded where they are not rational.
     """
 
-    def __init__(self, table: FiniteMechanism, n: int, bits: int = BITS) -> None:
+    def __init__(self, table: FiniteMechanism, n: int, bits: int = histograms.BITS) -> None:
         self.inputs, self.n, self._bits = len(table.inputs), n, bits
-        self.columns = merged_columns(table, table.inputs)
-        self.weights = weights_of(self.columns, bits)
-        self._laws = HistogramLaws(self.weights)
+        self.columns = histograms.merged_columns(table, table.inputs)
+        self.weights = histograms.weights_of(self.columns, bits)
+        self._laws = histograms.HistogramLaws(self.weights)
         self._scale: int = self.weights.scale**n
 
     @staticmethod
     @lru_cache(maxsize=8)
-    def of(table: FiniteMechanism, n: int, bits: int = BITS) -> EveryDataSet:
+    def of(table: FiniteMechanism, n: int, bits: int = histograms.BITS) -> EveryDataSet:
         """Return the data sets of a question; those of the last ones are kept."""
         return EveryDataSet(table, n, bits)
 
-    def level(self, eps: sp.Expr) -> ScaledLevel:
+    def level(self, eps: sp.Expr) -> histograms.ScaledLevel:
         """Return e^eps to the precision of the entries."""
-        return level_of_budget(eps, self._bits)
+        return histograms.level_of_budget(eps, self._bits)
 
-    def scale(self, level: ScaledLevel) -> int:
+    def scale(self, level: histograms.ScaledLevel) -> int:
         """Return by what ``ends`` are divided to be divergences."""
         return self._scale * level.scale
 
-    def law(self, counts: Counts) -> HistogramLaw:
+    def law(self, counts: Counts) -> histograms.HistogramLaw:
         """Return the law of the reports of the others, of whom so many hold each input."""
         return self._laws.of({x: count for x, count in enumerate(counts) if count})
 
-    def ends(self, pair: Pair, others: HistogramLaw, level: ScaledLevel) -> tuple[int, int]:
+    def ends(self, pair: Pair, others: histograms.HistogramLaw, level: histograms.ScaledLevel) -> tuple[int, int]:
         """Return bounds on the divergence of a pair of inputs beside the reports of the others, times ``scale``."""
         return self._laws.hockey_stick(others, self._excess(pair, level))
 
@@ -104,15 +90,15 @@ class EveryDataSet:
         return self._fraction(low, level), self._fraction(high, level)
 
     @lru_cache(maxsize=1024)  # noqa: B019
-    def _excess(self, pair: Pair, level: ScaledLevel) -> HistogramLaw:
-        return excess_of_pair(self._laws, self.columns, self.weights, pair, level)
+    def _excess(self, pair: Pair, level: histograms.ScaledLevel) -> histograms.HistogramLaw:
+        return histograms.excess_of_pair(self._laws, self.columns, self.weights, pair, level)
 
     @cached_property
-    def _others(self) -> dict[Counts, HistogramLaw]:
+    def _others(self) -> dict[Counts, histograms.HistogramLaw]:
         """The laws of all data sets of the others: few, where they are asked about again."""
         return {counts: self.law(counts) for counts in _compositions(self.n - 1, self.inputs)}
 
-    def _fraction(self, value: int, level: ScaledLevel) -> fmpq:
+    def _fraction(self, value: int, level: histograms.ScaledLevel) -> fmpq:
         return fmpq(fmpz(max(value, 0)), fmpz(self.scale(level)))
 
 
@@ -178,7 +164,7 @@ class WorstDataset:
     ordered pairs of neighbouring data sets, up to the order of the users, that they stand for.
     """
 
-    value: Divergence
+    value: histograms.Divergence
     maximisers: tuple[Neighbours, ...]
     examined: int
     total: int
@@ -204,13 +190,13 @@ def worst_dataset(mech: object, n: object, eps: object, progress: Progress = Non
     >>> print(worst.value, worst.maximisers[0], worst.examined, worst.total)
     27/2500 (x0, x0, x0, x0) against (x1, x0, x0, x0) 14 700
     """
-    table, number, level = finite_table(mech), users(n), budget(eps)
+    table, number, level = histograms.finite_table(mech), users(n), budget(eps)
     if table.numeric is not None and table.numeric.is_restricted:
         raise ArgumentError("mech", repr(table), "a table all of whose inputs are compared")
     every, inputs = EveryDataSet(table, number), len(table.inputs)
     order = every.level(level)
     total = comb(number + inputs - 2, inputs - 1) * inputs * (inputs - 1)
-    check_size("n", number, every.weights, max(1, number * inputs // len(every.columns)))
+    histograms.check_size("n", number, every.weights, max(1, number * inputs // len(every.columns)))
     exchanges = Exchanges(every.columns)
     if exchanges.count(number - 1) * inputs * (inputs - 1) > _MOST_PAIRS:
         many = Problem(f"{number} users with {inputs} inputs have more than {_MOST_PAIRS} pairs of data sets")
@@ -232,10 +218,10 @@ def worst_dataset(mech: object, n: object, eps: object, progress: Progress = Non
                 best = max(low, best[0]), max(high, best[1])
         report(len(cases), len(cases))
     pairs = tuple(_neighbours(table.inputs, case) for case in kept)
-    value = as_divergence(*best, every.scale(order))
+    value = histograms.as_divergence(*best, every.scale(order))
     if pairs and not (every.weights.is_exact and order.is_exact):
-        values = [divergence(table, pair.data0, pair.data1, level) for pair in pairs]
-        value = Divergence(None, max(v.lower for v in values), max(v.upper for v in values))
+        values = [histograms.divergence(table, pair.data0, pair.data1, level) for pair in pairs]
+        value = histograms.Divergence(None, max(v.lower for v in values), max(v.upper for v in values))
     return WorstDataset(value, pairs, examined, total)
 
 

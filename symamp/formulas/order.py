@@ -14,18 +14,7 @@ import flint
 import sympy as sp
 
 from symamp.errors import ArgumentError, ExpressionError, Problem, UndecidedOrderError, shown
-from symamp.formulas.normal_form import (
-    OPAQUE,
-    Fraction,
-    Generator,
-    Polynomial,
-    Ring,
-    coefficients,
-    factorised,
-    normal,
-    polynomial_expression,
-    quotient,
-)
+from symamp.formulas import normal_form
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import at_precision
@@ -57,7 +46,7 @@ def constant_sign(expr: sp.Expr) -> int:
             first = arb_value(expr, _PRECISIONS[0])
             if first > 0 or first < 0:
                 return 1 if first > 0 else -1
-        expr = normal(expr)
+        expr = normal_form.normal(expr)
     if expr.is_Rational:
         return (int(expr.p) > 0) - (int(expr.p) < 0)
     unbounded: ExpressionError | None = None
@@ -108,7 +97,7 @@ def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
     return sp.exp(exponent) if base is sp.E else sp.Pow(base, exponent)
 
 
-def _monotone(g: Generator, interval: Interval, rising: bool) -> Range:
+def _monotone(g: normal_form.Generator, interval: Interval, rising: bool) -> Range:
     """The range of base**(unit*core) for a core in the interval, where base >= 1 (rising) or 0 < base <= 1."""
 
     def end(bound: sp.Expr | None) -> sp.Expr | None:
@@ -135,7 +124,7 @@ def _interval(core: sp.Expr, parameters: Mapping[sp.Symbol, Parameter], prove: P
     return (sp.S.Zero, None, not proof[1]) if proof[0] >= 0 else (None, sp.S.Zero, not proof[1])
 
 
-def _root_range(g: Generator, p: Parameter, prove: Prover) -> Range | None:
+def _root_range(g: normal_form.Generator, p: Parameter, prove: Prover) -> Range | None:
     """The m-th root of a parameter, which needs a parameter that is not negative."""
     below = None if p.lower is None else prove(p.lower)
     if p.lower is None or below is None or below[0] < 0:
@@ -144,7 +133,7 @@ def _root_range(g: Generator, p: Parameter, prove: Prover) -> Range | None:
     return Range(sp.Pow(p.lower, g.unit), upper, p.integer, p.integer)
 
 
-def range_of(g: Generator, parameters: Mapping[sp.Symbol, Parameter], prove: Prover) -> Range | None:
+def range_of(g: normal_form.Generator, parameters: Mapping[sp.Symbol, Parameter], prove: Prover) -> Range | None:
     """Return the proved range of a generator; None if it may have any sign or may not be real.
 
     Every generator is bounded on its own: relations such as the one between D and 2**D are forgotten, which can only
@@ -168,7 +157,7 @@ def range_of(g: Generator, parameters: Mapping[sp.Symbol, Parameter], prove: Pro
         n, k = base.args
         inside = n.is_integer and k.is_integer and all((s := prove(e)) is not None and s[0] >= 0 for e in (k, n - k))
         return Range(sp.S.One, None, True) if inside else None
-    if isinstance(base, OPAQUE):
+    if isinstance(base, normal_form.OPAQUE):
         return None
     proof = prove(base)
     if proof is None or proof[0] < 0:
@@ -187,7 +176,7 @@ def range_of(g: Generator, parameters: Mapping[sp.Symbol, Parameter], prove: Pro
 
 # ----------------------------------------------- Proofs that a polynomial has one sign where some unknowns are positive
 
-Signs = Callable[[Polynomial], int | None]
+Signs = Callable[[normal_form.Polynomial], int | None]
 """The sign of a coefficient (a polynomial in the constants of the ring), or None if it is not known."""
 
 
@@ -205,8 +194,8 @@ class Unknown:
 
 
 def substitute(
-    polynomial: Polynomial, i: int, low: Fraction | None, high: Fraction | None
-) -> tuple[Polynomial, list[Polynomial]]:
+    polynomial: normal_form.Polynomial, i: int, low: normal_form.Fraction | None, high: normal_form.Fraction | None
+) -> tuple[normal_form.Polynomial, list[normal_form.Polynomial]]:
     """Put x = low + u, x = high - u or x = (low + high*u)/(1 + u), where u takes the place of unknown x.
 
     Returns the polynomial times s**degree (and a power of 1 + u) for each s of the second list, without fractions.
@@ -228,12 +217,12 @@ def substitute(
         return polynomial, []
     degree = polynomial.degrees()[i]
     total = ctx.constant(0)
-    for e, part in coefficients(polynomial, i).items():
+    for e, part in normal_form.coefficients(polynomial, i).items():
         total += part * above**e * below ** (degree - e)
     return total, [s for s in scales if not s.is_constant()]  # a constant denominator is positive by construction
 
 
-def one_sign(polynomial: Polynomial, unknowns: Sequence[Unknown], signs: Signs) -> tuple[int, bool] | None:
+def one_sign(polynomial: normal_form.Polynomial, unknowns: Sequence[Unknown], signs: Signs) -> tuple[int, bool] | None:
     """Return (sign, strict) of a polynomial for all u > 0 (and attained ends), or None where no proof is found.
 
     The sign is weak (1 for >= 0); ``strict`` says that 0 is proved not to be attained.
@@ -258,7 +247,7 @@ def one_sign(polynomial: Polynomial, unknowns: Sequence[Unknown], signs: Signs) 
     return None if weak is None else (weak, False)
 
 
-def _terms(polynomial: Polynomial, indices: Sequence[int]) -> dict[tuple[int, ...], Polynomial]:
+def _terms(polynomial: normal_form.Polynomial, indices: Sequence[int]) -> dict[tuple[int, ...], normal_form.Polynomial]:
     """The coefficients, as polynomials in the other unknowns, by the exponents of these unknowns."""
     parts: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
     for exps, c in polynomial.to_dict().items():
@@ -290,7 +279,7 @@ def _univariate(coefficients: Mapping[int, int], unknown: Unknown) -> tuple[int,
     return (1 if sum(coefficients.values()) > 0 else -1), not vanishes
 
 
-def _subdivide(polynomial: Polynomial, indices: Sequence[int], signs: Signs, depth: int) -> int | None:
+def _subdivide(polynomial: normal_form.Polynomial, indices: Sequence[int], signs: Signs, depth: int) -> int | None:
     """Cut at u = 1 in each unknown in turn, u = 1 + v and u = 1/(1 + v), until the coefficients agree in sign."""
     found = {signs(c) for c in _terms(polynomial, indices).values()} - {0}
     if None in found:
@@ -348,7 +337,7 @@ class Proof:
         """Bounds bring generators of their own, which have bounds in turn: repeat until nothing is new."""
         wanted, seen = [self.expr], {self.expr}
         for _ in range(_NESTED_BOUNDS):
-            self.ring = Ring(wanted)
+            self.ring = normal_form.Ring(wanted)
             self.ranges: dict[int, Range | None] = {
                 i: range_of(g, self.by_symbol, self.prove)
                 for i, g in enumerate(self.ring.generators)
@@ -383,7 +372,7 @@ class Proof:
         found = self.prove(difference)
         return found is not None and found[0] >= 0
 
-    def _rank(self, g: Generator) -> tuple[int, int]:
+    def _rank(self, g: normal_form.Generator) -> tuple[int, int]:
         """Generators whose bounds mention others come first: composite ones, then later parameters."""
         symbols = g.base.free_symbols | g.core.free_symbols
         latest = max(self.place[s] for s in symbols)
@@ -393,9 +382,9 @@ class Proof:
     def outcome(self) -> Outcome:
         """Return the proved sign, or what is missing."""
         num, den = self.ring.read(self.expr)
-        content, factors = factorised(num)
+        content, factors = normal_form.factorised(num)
         sign, strict = (1 if content > 0 else -1), True
-        for factor, multiplicity in [*factors, *factorised(den)[1]]:
+        for factor, multiplicity in [*factors, *normal_form.factorised(den)[1]]:
             found = self._factor_sign(factor)
             if found is None:
                 if multiplicity % 2 == 0:  # a square is >= 0 whatever its base
@@ -408,7 +397,7 @@ class Proof:
             strict = strict and found[1]
         return Outcome(sign, strict)
 
-    def _factor_sign(self, polynomial: Polynomial) -> tuple[int, bool] | None:
+    def _factor_sign(self, polynomial: normal_form.Polynomial) -> tuple[int, bool] | None:
         outside = 1
         unknowns: list[Unknown] = []
         done: set[int] = set()
@@ -441,7 +430,7 @@ class Proof:
         found = one_sign(polynomial, unknowns, self._coefficient_sign)
         return None if found is None else (found[0] * outside, found[1])
 
-    def _coefficient_sign(self, coefficient: Polynomial) -> int | None:
+    def _coefficient_sign(self, coefficient: normal_form.Polynomial) -> int | None:
         if coefficient.is_constant():
             value = coefficient.leading_coefficient() if coefficient != 0 else 0
             return int(value > 0) - int(value < 0)
@@ -457,7 +446,7 @@ class Proof:
         if total > 0 or total < 0:
             return 1 if total > 0 else -1
         try:
-            return constant_sign(polynomial_expression(coefficient, self.ring.generators))
+            return constant_sign(normal_form.polynomial_expression(coefficient, self.ring.generators))
         except UndecidedOrderError:
             return None
 
@@ -468,10 +457,10 @@ class Proof:
 
 
 def _missing(
-    polynomial: Polynomial, generators: Sequence[Generator], parameters: tuple[Parameter, ...]
+    polynomial: normal_form.Polynomial, generators: Sequence[normal_form.Generator], parameters: tuple[Parameter, ...]
 ) -> tuple[Problem, str]:
     """Return what is not proved of which factor, and the assumptions that would help: printing them takes long."""
-    factor = polynomial_expression(polynomial, generators)
+    factor = normal_form.polynomial_expression(polynomial, generators)
     used = [p for p in parameters if p.symbol in factor.free_symbols]
     terms = sp.Add.make_args(factor)
     above = sp.Add(*(t for t in terms if t.as_coeff_Mul()[0] > 0))
@@ -517,7 +506,7 @@ def _by_cases(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> O
             continue
         try:
             rest = tuple(q.given({p.symbol: p.lower}) for j, q in enumerate(parameters) if j != i)
-            first = _decide(normal(put(expr, {p.symbol: p.lower})), rest, steps - 1)
+            first = _decide(normal_form.normal(put(expr, {p.symbol: p.lower})), rest, steps - 1)
         except ArgumentError:  # the range of another parameter is empty there
             first = Outcome(0, True)
         except ExpressionError:  # the expression may have a pole there
@@ -546,7 +535,7 @@ def _attempt(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
 
     def prove(side: sp.Expr) -> tuple[int, bool] | None:
         try:
-            found = proved_sign(normal(side), parameters)
+            found = proved_sign(normal_form.normal(side), parameters)
         except (ExpressionError, UndecidedOrderError):
             return None
         return None if found.sign is None else (found.sign, found.strict)
@@ -575,7 +564,7 @@ def is_zero(expr: sp.Expr) -> bool:
 
 @lru_cache(maxsize=16384)
 def _is_zero(expr: sp.Expr) -> bool:
-    q = quotient(expr)
+    q = normal_form.quotient(expr)
     if q.num == 0:
         return True
     if not q.expr.free_symbols:
@@ -627,7 +616,7 @@ def _outcome(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
     if not expr.free_symbols:
         found = constant_sign(expr)
         return Outcome(found, found != 0)
-    whole = proved_sign(normal(expr), parameters)
+    whole = proved_sign(normal_form.normal(expr), parameters)
     return whole if whole.sign is not None else _of_parts(expr, parameters) or whole
 
 
@@ -702,7 +691,7 @@ def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool
         raise ValueError("values: the sequence is empty")
     first: dict[sp.Expr, int] = {}
     for i, v in enumerate(values):
-        first.setdefault(normal(v), i)
+        first.setdefault(normal_form.normal(v), i)
     candidates = list(first)
     best, failed = candidates[0], None
     for other in candidates[1:]:
@@ -721,6 +710,3 @@ def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool
         except UndecidedOrderError:
             continue
     raise failed
-
-
-__all__ = ["compare", "is_zero", "largest", "maximum", "minimum", "normal", "ordered", "sign", "strictly_positive"]

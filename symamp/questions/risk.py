@@ -85,7 +85,6 @@ class Risk(ManyEnds):
         return [(what, rate, found.lower, found.upper) for what, rate, found in (*alone, *rates, *alarms)]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the ranges for machines."""
         rows = [list(row) for row in self.rows()]
         return {"risk": self.text, "prior": self.prior, "columns": list(self.columns), "rows": rows}
 

@@ -20,17 +20,8 @@ from symamp.decompositions.randomizer import Orbit, known_label
 from symamp.errors import ArgumentError, FormatError, Problem, RowSumError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter, admissible_points, check_range, probing_points
+from symamp.numbers import reading
 from symamp.numbers.rationals import fmpq_of, rational_of
-from symamp.numbers.reading import (
-    Compared,
-    Point,
-    exact_number,
-    fits,
-    fraction,
-    parse_expression,
-    printable_number,
-    read_formula,
-)
 from symamp.numbers.substitution import put
 from symamp.numbers.unevaluated import PRINTABLE_BITS
 from symamp.randomizers.mechanism import Mechanism, check_free
@@ -82,7 +73,7 @@ def normalised(rows: dict[str, dict[str, object]]) -> dict[str, dict[str, object
             continue
         whole = sum(exact.values(), fmpq(0))
         if not abs(whole - 1) <= _WITHIN:
-            off = Problem(f"the probabilities sum to {float(fraction(whole) or 0):.9g}")
+            off = Problem(f"the probabilities sum to {float(reading.fraction(whole) or 0):.9g}")
             raise RowSumError(f'row of input "{x}"', off, "normalise=True divides sums within 2**-20 of 1 only")
         result[x] = {y: number / whole for y, number in exact.items()}
     return result
@@ -94,8 +85,8 @@ def rational(value: object) -> fmpq | None:
         return value
     if isinstance(value, float) and isfinite(value):
         return fmpq(*value.as_integer_ratio())
-    number = fraction(value)
-    if number is None or not fits(number) or number.denominator.bit_length() > PRINTABLE_BITS:
+    number = reading.fraction(value)
+    if number is None or not reading.fits(number) or number.denominator.bit_length() > PRINTABLE_BITS:
         return None
     return fmpq_of(number)
 
@@ -167,7 +158,7 @@ class Entries:
         self.found: dict[str, Parameter] = {}
         self.symbols: dict[str, sp.Symbol] = {}
         self.seen: dict[object, sp.Expr] = {}
-        self.points: dict[tuple[str, ...], tuple[list[Point], list[Point]]] = {}
+        self.points: dict[tuple[str, ...], tuple[list[reading.Point], list[reading.Point]]] = {}
 
     def exact(self, value: object, x: str, y: str) -> Exact:
         """Return the probability of message y on input x, as a fraction where it is one."""
@@ -180,10 +171,10 @@ class Entries:
     def entry(self, value: object, place: str) -> sp.Expr:
         """Return an entry as an expression, read once."""
         if not isinstance(value, str | sp.Expr):
-            return printable_number(value, place)
+            return reading.printable_number(value, place)
         if value not in self.seen:
             constant = isinstance(value, sp.Expr) and not value.free_symbols
-            read = self.text if isinstance(value, str) else printable_number if constant else self.formula
+            read = self.text if isinstance(value, str) else reading.printable_number if constant else self.formula
             self.seen[value] = read(value, place)
         return self.seen[value]
 
@@ -192,7 +183,7 @@ class Entries:
         known = self.known()
         symbols = {n: p.symbol for n, p in known.items()}
         points, probes = self.admissible()
-        entry = parse_expression(value, symbols, argument=place, points=points, probes=probes)
+        entry = reading.parse_expression(value, symbols, argument=place, points=points, probes=probes)
         for symbol in sorted(entry.free_symbols, key=str):
             self.found.setdefault(symbol.name, known[symbol.name])
         return entry
@@ -206,13 +197,13 @@ class Entries:
                 raise FormatError(place, twice, "make it once and use it everywhere")
             parameter = self.declared.get(symbol.name) or self.found.setdefault(symbol.name, _assumed(symbol))
             swap[symbol] = parameter.symbol
-        return read_formula(value, place, swap, *self.admissible(), floats=True)
+        return reading.read_formula(value, place, swap, *self.admissible(), floats=True)
 
     def known(self) -> dict[str, Parameter]:
         """Return all parameters that an entry may have."""
         return {EPS0.name: EPS0, **self.found, **self.declared}
 
-    def admissible(self) -> tuple[list[Point], list[Point]]:
+    def admissible(self) -> tuple[list[reading.Point], list[reading.Point]]:
         """Return points at which what SymPy makes of an entry is compared with it, and some where it must be real."""
         known = self.known()
         names = tuple(known)
@@ -240,7 +231,7 @@ _PAIRS = "a pair of two different inputs"
 _METRIC = "label inputs by numbers or points, such as 1/2 or (1, 2), or give neighbours as a list of pairs"
 
 
-def neighbouring(inputs: Sequence[str], neighbours: Compared) -> list[tuple[int, int]]:
+def neighbouring(inputs: Sequence[str], neighbours: reading.Compared) -> list[tuple[int, int]]:
     """Return the pairs of inputs, by index, that are neighbours: in one order each, at least one pair.
 
     A number is a distance, Euclidean, for labels that are numbers or points; a list has the pairs themselves. Raises
@@ -263,7 +254,7 @@ def neighbouring(inputs: Sequence[str], neighbours: Compared) -> list[tuple[int,
 
 def distance(value: object) -> sp.Expr:
     """Return a distance as an exact positive number."""
-    number = exact_number(value, "neighbours", accepted=_ACCEPTED)
+    number = reading.exact_number(value, "neighbours", accepted=_ACCEPTED)
     if sign(number) <= 0:
         raise ArgumentError("neighbours", value, _ACCEPTED)
     return number
@@ -384,7 +375,7 @@ class FiniteMechanism(Mechanism):
             return tuple((self._inputs[i], self._inputs[j]) for i, j in self._numeric.pairs)
         return tuple((x, z) for x in self._inputs for z in self._inputs if x != z)
 
-    def near(self, neighbours: Compared) -> Self:
+    def near(self, neighbours: reading.Compared) -> Self:
         """Return the table of which only neighbouring inputs are compared; other users may hold any input.
 
         ``neighbours`` is a distance, for inputs whose labels are numbers or points (such as ``1/2`` or ``(1, 2)``; the
@@ -445,7 +436,7 @@ class FiniteMechanism(Mechanism):
         """
         check_free(values, self.parameters)
         by_name = {p.name: p for p in self.parameters}
-        numbers = {name: printable_number(value, name) for name, value in values.items()}
+        numbers = {name: reading.printable_number(value, name) for name, value in values.items()}
         swap = {by_name[name].symbol: number for name, number in numbers.items()}
         for name, number in numbers.items():
             check_range(by_name[name], number, swap)

@@ -12,22 +12,8 @@ from flint import arb, fmpq
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, Law, Level, ball_gparv, nearest_doubles, quick_gparv, total
+from symamp.numbers import limits as limited
 from symamp.numbers.dyadic import Dyadic
-from symamp.numbers.limits import (
-    CERTIFIED_LATTICE_SUM,
-    CHOICE,
-    KERNEL_IN_BALLS,
-    KERNEL_IN_DOUBLES,
-    KERNEL_PLAN,
-    LATTICE_SUM,
-    LAW,
-    MISCOUNTED,
-    NO_LIMITS,
-    OUTCOME,
-    STEP,
-    TABLE,
-    Limits,
-)
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.binomial_tails import TailPlan, lost_bits, plan_tails, tail_sum, tail_work
@@ -87,9 +73,9 @@ class Settings:
     most_outcomes: int = ENUMERATE_AT_MOST
     most_steps: int = 100_000
     negligible: float = -inf
-    limits: Limits = field(default=NO_LIMITS, compare=False, repr=False)
+    limits: limited.Limits = field(default=limited.NO_LIMITS, compare=False, repr=False)
 
-    def under(self, limits: Limits) -> Settings:
+    def under(self, limits: limited.Limits) -> Settings:
         """Return the same accuracy for a question with these limits."""
         return replace(self, limits=limits)
 
@@ -160,10 +146,10 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
     if n == 1:
         return ENUMERATION
     limits = settings.limits
-    limits.charge(CHOICE)
+    limits.charge(limited.CHOICE)
     outcomes = count_outcomes(g, n, ENUMERATE_AT_ONCE)
     if outcomes <= ENUMERATE_AT_ONCE:
-        limits.charge(OUTCOME * outcomes)
+        limits.charge(limited.OUTCOME * outcomes)
         return ENUMERATION
     transform = Power(g, n)
     tilted = transform.tilted(saddle_tilt(transform))
@@ -192,22 +178,22 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
         if kernel is not None:
             return kernel
     if tails is not None and work <= settings.most_steps:
-        limits.charge(STEP.of(work))
+        limits.charge(limited.STEP.of(work))
         return tails
     outcomes = count_outcomes(g, n, settings.most_outcomes)
     if outcomes <= settings.most_outcomes:
-        limits.charge(OUTCOME * outcomes)
+        limits.charge(limited.OUTCOME * outcomes)
         return ENUMERATION
-    limits.charge(MISCOUNTED * outcomes)
+    limits.charge(limited.MISCOUNTED * outcomes)
     found = float_sum(g, n, gap, most, tilted.theta)
     _charge(limits, g, found, most)
     return found
 
 
-def _charge(limits: Limits, g: FloatGparv, found: FloatSum | None, most: int) -> None:
+def _charge(limits: limited.Limits, g: FloatGparv, found: FloatSum | None, most: int) -> None:
     """Charge a search for a kernel that ended with so many frequencies at most."""
     frequencies = most if found is None else found.plan.blocks.evaluations
-    limits.charge(KERNEL_PLAN.of(len(g.values) * frequencies))
+    limits.charge(limited.KERNEL_PLAN.of(len(g.values) * frequencies))
 
 
 # --------------------------- The divergence of a law at n users: which evaluator answers, in floats or with a guarantee
@@ -310,7 +296,7 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
         if closer.relative_gap <= _LARGE_GAP:
             return closer
     with at_precision(found.precision):
-        settings.limits.charge(CERTIFIED_LATTICE_SUM)
+        settings.limits.charge(limited.CERTIFIED_LATTICE_SUM)
         balls = law.balls(level)
         sums = convolved_sum(balls, balls, rough, n, ROUGH_GAP)
         if sums is None:
@@ -327,7 +313,7 @@ def _one_by_one(law: Leveled, level: Level, n: int, settings: Settings, plan: La
         with at_precision(bits):
             balls = law.balls(level)
             values = len(balls.values) * plan.parameters["frequencies"]
-            settings.limits.charge(KERNEL_PLAN.of(values) + KERNEL_IN_BALLS.of(values))
+            settings.limits.charge(limited.KERNEL_PLAN.of(values) + limited.KERNEL_IN_BALLS.of(values))
             lower, upper = (balls.singular + x / n for x in large_sum(balls, n, plan))
             found = Enclosure(lower, upper, LARGE, bits, plan)
         if found.relative_gap <= AS_SHARP * gap or bits > _LARGEST_FOR_TAILS:
@@ -338,7 +324,7 @@ def _one_by_one(law: Leveled, level: Level, n: int, settings: Settings, plan: La
 def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
     bits = starting_precision(n, settings.gap)
     g = law.floats(level, bits)
-    settings.limits.charge(LAW.of(len(g.values)))
+    settings.limits.charge(limited.LAW.of(len(g.values)))
     return _enclosed(lambda: law.balls(level), n, settings, choose(g, n, settings), bits)
 
 
@@ -356,7 +342,7 @@ def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings |
 def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -> float:
     """Return an estimate of the logarithm of what ``enclose_level`` encloses; -inf for zero. Not a bound."""
     g = law.floats(level)
-    settings.limits.charge(LAW.of(len(g.values)))
+    settings.limits.charge(limited.LAW.of(len(g.values)))
     on_lattice = 1 < n <= _FEW_USERS and len(g.values) >= _MANY_VALUES and g.is_positive
     if on_lattice and settings.gap >= ROUGH_GAP and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
         return _log_of_sum(g, n, log_value)
@@ -376,8 +362,8 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
         return float(middle.mid().log()) if middle.mid() > 0 else -inf
 
 
-def _on_lattice(g: FloatGparv, n: int, limits: Limits) -> float:
-    limits.charge(LATTICE_SUM)
+def _on_lattice(g: FloatGparv, n: int, limits: limited.Limits) -> float:
+    limits.charge(limited.LATTICE_SUM)
     return estimated_log_sum(g, n)
 
 
@@ -406,8 +392,8 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
                 balls = source()
                 if isinstance(choice, FloatSum):
                     values, frequencies = len(balls.values), choice.plan.blocks.evaluations
-                    in_doubles = KERNEL_IN_DOUBLES.of(values * (frequencies + TABLE))
-                    settings.limits.charge(in_doubles if roughly else KERNEL_IN_BALLS.of(values * frequencies))
+                    in_doubles = limited.KERNEL_IN_DOUBLES.of(values * (frequencies + limited.TABLE))
+                    settings.limits.charge(in_doubles if roughly else limited.KERNEL_IN_BALLS.of(values * frequencies))
                 found = _evaluated(balls, n, choice, bits, roughly)
             except PrecisionError:  # values of which no double is known yet
                 if bits > _LARGEST_PRECISION:

@@ -62,7 +62,6 @@ class PoissonPower(Power):
 
     @property
     def supremum(self) -> float:
-        """The largest value of S."""
         return inf if self.g.is_positive else 0.0
 
     def cumulants(self, theta: float) -> Cumulants:
@@ -96,7 +95,6 @@ class TiltedPoisson(TiltedFloats):
         return -self.copies * (1.0 - self.law.null_probability)
 
     def log_mgf(self, tilts: Floats) -> Floats:
-        """Return K at an array of tilts >= 0."""
         return np.asarray(np.expm1(self.law.log_mgf(tilts)))
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
@@ -106,7 +104,6 @@ class TiltedPoisson(TiltedFloats):
         return self.copies * real, self.copies * np.exp(modulus) * np.sin(phase)
 
     def decays(self, middle: Floats, half: Floats) -> Floats:
-        """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
         root = np.sqrt(np.maximum(-self.log_phi(middle)[0], 0.0)) - np.sqrt(self.cumulants.k2 / 2.0) * half
         return np.asarray(np.exp(-self.n * np.maximum(root, 0.0) ** 2))
 
@@ -137,12 +134,10 @@ class Product(Transform):
 
     @property
     def largest(self) -> float:
-        """The largest value of a summand."""
         return max(self.shift, *(x.largest for x in self.parts))
 
     @property
     def moments(self) -> tuple[float, float]:
-        """The mean of S, and the sum of the squares of its summands in the mean."""
         means, squares = zip(*(x.moments for x in self.parts), strict=True)
         return self.shift + sum(means), sum(squares)
 
@@ -152,7 +147,6 @@ class Product(Transform):
         return self.shift + fsum(x.supremum for x in self.parts)
 
     def cumulants(self, theta: float) -> Cumulants:
-        """Return the averages over summands."""
         rows = np.array([(c.k0, c.k1, c.k2) for c in (x.cumulants(theta) for x in self.parts)])
         k0, k1, k2 = (float(x) for x in self.counts @ rows)
         return Cumulants((k0 + theta * self.shift) / self.n, (k1 + self.shift) / self.n, k2 / self.n)
@@ -349,7 +343,6 @@ class TiltedPoissonBalls(TiltedBalls):
 
     @classmethod
     def of(cls, g: BallGparv, n: int, tilt: float) -> Self:
-        """Tilt a law by the double ``tilt``, an exact number."""
         one = super().of(g, 1, tilt)
         return replace(one, n=n, null_n=(-n * one.m * (1 - one.null)).exp())
 
@@ -414,7 +407,6 @@ class TiltedGroups(Tilted):
             yield result - self.null_n
 
     def growth(self, tilt: arb) -> arb:
-        """Return M(tilt)/M(theta)."""
         return _product(t.growth(tilt) for t in self.groups) * ((tilt - self.theta) * self.shift).exp()
 
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:

@@ -355,7 +355,6 @@ class _Listed(Mechanism):
         return self.view(pair).triple(pair, others)
 
     def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
-        """Return the triples of all listed inputs."""
         return [(x, self.triple(pair, [(x, fmpq(1))])) for x in self.view(pair).inputs]
 
     def _key(self, pair: Pair, laws: bool) -> Hashable:
@@ -657,7 +656,6 @@ class NoiseOnInterval(Mechanism):
         return View(self.check, [0, 1], noise.columns(self.sizes["eps0"])).triple(pair, others)
 
     def ratio(self, compared: bool) -> Number:
-        """Return the largest ratio of the densities of two inputs."""
         return self.noise().ratio
 
 

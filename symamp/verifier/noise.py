@@ -127,7 +127,6 @@ class Logistic(Laplace):
 
     @property
     def fall(self) -> arb:
-        """By how much f' falls at 0."""
         return arb(0)
 
     @property
@@ -136,11 +135,9 @@ class Logistic(Laplace):
         return arb(0)
 
     def density(self, z: arb) -> arb:
-        """Return f(z)."""
         return self.size / (4 * (self.size * z / 2).cosh() ** 2)
 
     def beyond(self, z: arb) -> arb:
-        """Return the mass beyond z."""
         return 1 / (1 + (self.size * z).exp())
 
     def outside(self, z: arb) -> arb:
@@ -170,11 +167,9 @@ class Gaussian(Logistic):
         return arb("inf")
 
     def density(self, z: arb) -> arb:
-        """Return f(z)."""
         return (-self.a * z**2 / 2).exp() * (self.a / (2 * arb.pi())).sqrt()
 
     def beyond(self, z: arb) -> arb:
-        """Return the mass beyond z."""
         return (z * (self.a / 2).sqrt()).erfc() / 2
 
     def bend(self, near: arb, far: arb, top: arb) -> arb:
@@ -188,7 +183,6 @@ class Gaussian(Logistic):
         return self.a**2 / 4 * (self.a * wide / 2).exp()
 
     def left_over(self, x: fmpq, y: fmpq, z: fmpq, top: arb) -> arb:
-        """Return at least what interpolation between two messages leaves of an input, whose larger density is given."""
         return arb(z - y) ** 2 / 2 * arb(x * (1 - x)) * self.steep(arb(z - y)) * top
 
     def halves(self, a: arb, b: arb) -> tuple[arb, arb]:
@@ -223,7 +217,6 @@ class Cauchy(Laplace):
 
     @property
     def ratio(self) -> arb:
-        """The largest ratio of the densities of two inputs."""
         square = self.size**2
         return (2 * square + 1 + (4 * square + 1).sqrt()) / (2 * square)
 
@@ -242,19 +235,16 @@ class Cauchy(Laplace):
         return (self._angle(z) - self._angle(y)) / self.wide
 
     def at(self, y: fmpq, x: fmpq) -> arb:
-        """Return the density of an angle on an input."""
         sine, cosine = self._angle(y).sin_cos()
         near, away = self.size * cosine, arb(fmpq(1, 2) - x) * cosine + self.tau * sine
         # products, not powers: a power of a ball around 0 is no number
         return self.size * self.tau * self.wide / (arb.pi() * (near * near + away * away))
 
     def weights(self, nodes: Sequence[fmpq]) -> list[arb]:
-        """Return the integrals of the functions that are 1 at a node and 0 at its neighbours."""
         halves = [(self.rate * self.length(a, b) / 2).tanh() / self.rate for a, b in pairwise(nodes)]
         return [a + b for a, b in zip([arb(0), *halves], [*halves, arb(0)], strict=True)]
 
     def left_over(self, x: fmpq, y: fmpq, z: fmpq, top: arb) -> arb:
-        """Return at least what interpolation between two messages leaves of an input, whose larger density is given."""
         h = self.length(y, z)
         return h**2 / 8 * self.missed * top * (self.wide * h / self.size).exp()
 
@@ -327,11 +317,9 @@ class DiscreteGaussian(Gaussian):
         require(good, f"{what}: nodes are not the integers of a range", "invalid")
 
     def at(self, y: fmpq, x: fmpq) -> arb:
-        """Return the probability of a message on an input."""
         return (-arb(((y - x) * self.steps) ** 2) / (2 * self.size**2)).exp() / self._total
 
     def beyond(self, z: arb) -> arb:
-        """Return the mass beyond z."""
         return self._at_least(int((z * self.steps).unique_fmpz()) + 1) / self._total
 
     def weights(self, nodes: Sequence[fmpq]) -> list[arb]:

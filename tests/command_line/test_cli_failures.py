@@ -55,7 +55,7 @@ def test_an_interruption_ends_with_130(monkeypatch, capsys, place):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    target = cli.app if place == "main" else cli
+    target = cli.app if place == "main" else cli.options
     monkeypatch.setattr(target, place, interrupted)
     monkeypatch.setattr(sys, "argv", ["symamp", "mechanisms"])
     with pytest.raises(SystemExit) as end:

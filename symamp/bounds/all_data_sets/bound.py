@@ -71,7 +71,6 @@ class AllDataSetsPairBound(PairOfInputs):
         return Searches(self.laws, self.mixed, self.others)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         found = self.searches
         if settings.limits.is_spent() and not (found.knows(level, n) or found.are_for(n)):
             return inf
@@ -120,7 +119,6 @@ class PairGroupBound(AllDataSetsPairBound):
         return self.above or (self.envelope if len(self.triples) <= _FEW_LAWS else None)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         own = super().log_estimate(level, n, settings)
         return own if self._is_sharp(level, n, settings) else min(own, self.envelope.log_estimate(level, n, settings))
 

@@ -11,23 +11,8 @@ import sympy as sp
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.reading import exact_number
+from symamp.randomizers import protocols
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
-from symamp.randomizers.protocols import (
-    FREQUENCIES,
-    Array,
-    Protocol,
-    Rng,
-    double,
-    in_parts,
-    interval,
-    items,
-    no_estimate,
-    retried,
-    sets,
-    supported,
-    two_sets,
-    whole,
-)
 from symamp.randomizers.structures import DisjointCover, with_average
 
 _ENTRIES = Parameter("s", lower=sp.Integer(1), integer=True)
@@ -68,15 +53,15 @@ class Collision(DisjointCover):
         """Return log2 of the values; the hash function is shared."""
         return sp.log(self["l"], 2)
 
-    def protocol(self) -> Protocol:
+    def protocol(self) -> protocols.Protocol:
         """Values are rows of s different buckets (buckets if s = 1); estimated are the shares of users with each."""
         s, l = self["s"], self["l"]
 
         def shown() -> dict[str, Any]:
-            found = two_sets(s)
+            found = protocols.two_sets(s)
             return found if l >= 2 * s else {**found, "x1": list(range(int(l - s), int(l)))}
 
-        return sets(l, s, sp.S.One, sp.exp(self["eps0"]), shown=shown)
+        return protocols.sets(l, s, sp.S.One, sp.exp(self["eps0"]), shown=shown)
 
     def table(self) -> FiniteMechanism:
         """Return the table over the buckets, for all sets of 1 to s buckets that the entries may be hashed to."""
@@ -172,7 +157,7 @@ class Wheel(DisjointCover):
     def coverage(self) -> sp.Expr:
         return self["s"] * self["p"]
 
-    def protocol(self) -> Protocol:
+    def protocol(self) -> protocols.Protocol:
         """Values are rows of s points of the ring (points if s = 1), reports are points.
 
         With a number of options values are rows of s of them, and a report is behind the points of all options, drawn
@@ -180,48 +165,48 @@ class Wheel(DisjointCover):
         """
         s, p, t = self["s"], self["p"], sp.exp(self["eps0"])
 
-        def draw(values: Array, rng: Rng) -> Array:
-            n, arc, starts = len(values), double(p), values.reshape(len(values), whole(s))
-            total = double(s * p + (1 - s * p) / t)
+        def draw(values: protocols.Array, rng: protocols.Rng) -> protocols.Array:
+            n, arc, starts = len(values), protocols.double(p), values.reshape(len(values), protocols.whole(s))
+            total = protocols.double(s * p + (1 - s * p) / t)
             gaps = np.diff(np.column_stack((ordered := np.sort(starts, axis=1), ordered[:, :1] + 1.0)), axis=1)
             inside = rng.random(n) < np.minimum(gaps, arc).sum(axis=1) / total
 
-            def covering(z: Array, users: Array) -> Array:
-                found: Array = ((z[:, None] - starts[users]) % 1.0 < arc).sum(axis=1)
+            def covering(z: protocols.Array, users: protocols.Array) -> protocols.Array:
+                found: protocols.Array = ((z[:, None] - starts[users]) % 1.0 < arc).sum(axis=1)
                 return found
 
-            def point(users: Array) -> Array:
-                somewhere, chosen = rng.random(len(users)), rng.integers(whole(s), size=len(users))
+            def point(users: protocols.Array) -> protocols.Array:
+                somewhere, chosen = rng.random(len(users)), rng.integers(protocols.whole(s), size=len(users))
                 return np.where(inside[users], (starts[users, chosen] + arc * somewhere) % 1.0, somewhere)
 
-            def fits(z: Array, users: Array) -> Array:
+            def fits(z: protocols.Array, users: protocols.Array) -> protocols.Array:
                 arcs = covering(z, users)
-                found: Array = np.where(inside[users], rng.random(len(users)) * arcs < 1.0, arcs == 0)
+                found: protocols.Array = np.where(inside[users], rng.random(len(users)) * arcs < 1.0, arcs == 0)
                 return found
 
-            return retried(n, point, fits)
+            return protocols.retried(n, point, fits)
 
         one, size = sp.S.One, self.values.get("D")
         if size is not None:
 
-            def hashed(values: Array, rng: Rng) -> Array:
-                points = rng.random((len(values), whole(size)))
-                own = np.take_along_axis(points, values.reshape(len(values), whole(s)), 1)
+            def hashed(values: protocols.Array, rng: protocols.Rng) -> protocols.Array:
+                points = rng.random((len(values), protocols.whole(size)))
+                own = np.take_along_axis(points, values.reshape(len(values), protocols.whole(s)), 1)
                 return np.column_stack((points, draw(own, rng)))
 
-            def count(reports: Array) -> Array:
-                found: Array = ((reports[:, -1:] - reports[:, :-1]) % 1.0 < double(p)).sum(axis=0)
+            def count(reports: protocols.Array) -> protocols.Array:
+                found: protocols.Array = ((reports[:, -1:] - reports[:, :-1]) % 1.0 < protocols.double(p)).sum(axis=0)
                 return found
 
-            values, reports = items(size, None if s == 1 else s), interval(sp.S.Zero, one, size + 1)
+            values, reports = protocols.items(size, None if s == 1 else s), protocols.interval(sp.S.Zero, one, size + 1)
             mine = p * t / (s * p * t + 1 - s * p)
-            return supported((mine, p), values, reports, in_parts(hashed, size + 1), count)
-        return Protocol(
-            FREQUENCIES,
-            interval(sp.S.Zero, one, None if s == 1 else s),
-            interval(sp.S.Zero, one),
+            return protocols.supported((mine, p), values, reports, protocols.in_parts(hashed, size + 1), count)
+        return protocols.Protocol(
+            protocols.FREQUENCIES,
+            protocols.interval(sp.S.Zero, one, None if s == 1 else s),
+            protocols.interval(sp.S.Zero, one),
             draw,
-            no_estimate("Wheel without a number of options", "give D=..., how many options there are"),
+            protocols.no_estimate("Wheel without a number of options", "give D=..., how many options there are"),
             label=lambda z: str(int(z * int(p.q))),
             shown=self._points,
         )
@@ -286,7 +271,7 @@ class PCKVGRR(DisjointCover):
     def message_bits(self) -> sp.Expr:
         return sp.log(2 * self["d"], 2)
 
-    def protocol(self) -> Protocol:
+    def protocol(self) -> protocols.Protocol:
         """Values are rows of s symbols (symbols if s = 1): key for the value +1, key + d for -1.
 
         A value between is rounded to +1 or -1 first, with its mean kept. Estimated are the shares of users with each
@@ -297,7 +282,9 @@ class PCKVGRR(DisjointCover):
         def label(y: int) -> str:
             return str((y % int(d), 1 if y < d else -1))
 
-        return sets(2 * d, s, sp.S.One, sp.exp(self["eps0"]), label=label, shown=lambda: two_sets(s))
+        return protocols.sets(
+            2 * d, s, sp.S.One, sp.exp(self["eps0"]), label=label, shown=lambda: protocols.two_sets(s)
+        )
 
     def table(self) -> FiniteMechanism:
         """Return the table over the 2d symbols, for all sets of s keys and signs of their values."""

@@ -464,7 +464,6 @@ class IntervalDensities(Densities):
         return not self.masses and ends_are_worst(self.density, self._symbols, (low, high), self.messages)
 
     def fallback(self) -> tuple[Atom3, ...]:
-        """Return (r0, r1, mass) of the law above those of all pairs of inputs."""
         return fallback_atoms(self.boxes)
 
     def local_ratio(self) -> sp.Expr:

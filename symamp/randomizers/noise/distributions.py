@@ -25,25 +25,14 @@ from symamp.laws.density import Laws, SmoothLaw
 from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.reading import Compared, exact_number
 from symamp.numbers.surroundings import at_precision
+from symamp.randomizers import protocols
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Side, W, Y, Z
 from symamp.randomizers.noise.nearby import Nearby, distance_within
-from symamp.randomizers.protocols import (
-    Array,
-    Domain,
-    Protocol,
-    Rng,
-    added,
-    double,
-    interval,
-    no_estimate,
-    retried,
-    two_sided_geometric,
-)
 
 # ------------------------------------------------------------------------------- Laplace noise on an interval of inputs
 
-UNIT = interval(sp.S.Zero, sp.S.One)
+UNIT = protocols.interval(sp.S.Zero, sp.S.One)
 _NEARBY_CELLS = 8  # of the distance of neighbours: accuracy against size of the table
 
 
@@ -82,11 +71,11 @@ class Laplace(AdditiveNoise):
             raise ArgumentError("scale", scale, "a number > 0")
         return cls(eps0=(high - low) / width)
 
-    def protocol(self) -> Protocol:
-        def noise(n: int, rng: Rng) -> Array:
-            return rng.laplace(scale=double(1 / self["eps0"]), size=n)
+    def protocol(self) -> protocols.Protocol:
+        def noise(n: int, rng: protocols.Rng) -> protocols.Array:
+            return rng.laplace(scale=protocols.double(1 / self["eps0"]), size=n)
 
-        return added(UNIT, noise, 2 / self["eps0"] ** 2)
+        return protocols.added(UNIT, noise, 2 / self["eps0"] ** 2)
 
     def half_density(self) -> sp.Expr:
         eps0 = self["eps0"]
@@ -161,12 +150,12 @@ class ClippedLaplace(Laplace):
     slug: ClassVar[str] = "clipped-laplace"
     declared = (EPS0,)
 
-    def protocol(self) -> Protocol:
+    def protocol(self) -> protocols.Protocol:
         """An end counts as the mean of what is clipped to it; the variance is largest for the input 1/2."""
         further = 1 / self["eps0"]
         largest = (2 - sp.exp(-self["eps0"] / 2)) * further**2
         plain = super().protocol()
-        return added(UNIT, lambda n, rng: plain.draw(np.zeros(n), rng), largest, (-further, 1 + further))
+        return protocols.added(UNIT, lambda n, rng: plain.draw(np.zeros(n), rng), largest, (-further, 1 + further))
 
     def end(self) -> Component:
         """Return the point mass of the message 1 in the blanket of (0, 1), as a formula; that of 0 is its mirror."""
@@ -195,8 +184,10 @@ class Gaussian(AdditiveNoise):
     def __init__(self, *, sigma: Value = None) -> None:
         super().__init__(sigma=sigma)
 
-    def protocol(self) -> Protocol:
-        return added(UNIT, lambda n, rng: double(self["sigma"]) * rng.standard_normal(n), self["sigma"] ** 2)
+    def protocol(self) -> protocols.Protocol:
+        return protocols.added(
+            UNIT, lambda n, rng: protocols.double(self["sigma"]) * rng.standard_normal(n), self["sigma"] ** 2
+        )
 
     def half_density(self) -> sp.Expr:
         sigma = self["sigma"]
@@ -243,11 +234,11 @@ class Logistic(AdditiveNoise):
     def __init__(self, *, eps0: Value = None) -> None:
         super().__init__(eps0=eps0)
 
-    def protocol(self) -> Protocol:
-        def noise(n: int, rng: Rng) -> Array:
-            return rng.logistic(scale=double(1 / self["eps0"]), size=n)
+    def protocol(self) -> protocols.Protocol:
+        def noise(n: int, rng: protocols.Rng) -> protocols.Array:
+            return rng.logistic(scale=protocols.double(1 / self["eps0"]), size=n)
 
-        return added(UNIT, noise, sp.pi**2 / (3 * self["eps0"] ** 2))
+        return protocols.added(UNIT, noise, sp.pi**2 / (3 * self["eps0"] ** 2))
 
     def half_density(self) -> sp.Expr:
         eps0 = self["eps0"]
@@ -283,11 +274,11 @@ class Cauchy(AdditiveNoise):
     def __init__(self, *, scale: Value = None) -> None:
         super().__init__(scale=scale)
 
-    def protocol(self) -> Protocol:
+    def protocol(self) -> protocols.Protocol:
         # The mean of an estimate g(x + Z) is harmonic in (x, scale): only g(y) = y has the mean x, and y has no mean.
         told = "no unbiased one of the mean exists: take other noise, or round values to 0 or 1 and count reports > 1/2"
-        noise = added(UNIT, lambda n, rng: double(self["scale"]) * rng.standard_cauchy(n), sp.nan)
-        return replace(noise, estimator=no_estimate(self.name, told))
+        noise = protocols.added(UNIT, lambda n, rng: protocols.double(self["scale"]) * rng.standard_cauchy(n), sp.nan)
+        return replace(noise, estimator=protocols.no_estimate(self.name, told))
 
     def half_density(self) -> sp.Expr:
         scale = self["scale"]
@@ -349,22 +340,24 @@ class DiscreteGaussian(AdditiveNoise):
     def __init__(self, *, B: Value = None, sigma: Value = None) -> None:
         super().__init__(B=B, sigma=sigma)
 
-    def protocol(self) -> Protocol:
+    def protocol(self) -> protocols.Protocol:
         """The variance is that of the normal law, which is larger (Canonne, Kamath, Steinke 2020)."""
 
-        def noise(n: int, rng: Rng) -> Array:
+        def noise(n: int, rng: protocols.Rng) -> protocols.Array:
             """Two-sided geometric numbers, kept by chance."""
-            sigma = double(self["sigma"])
+            sigma = protocols.double(self["sigma"])
             step = floor(sigma) + 1
 
-            def fits(z: Array, users: Array) -> Array:
-                found: Array = rng.random(len(z)) < np.exp(-((abs(z) - sigma**2 / step) ** 2) / (2.0 * sigma**2))
+            def fits(z: protocols.Array, users: protocols.Array) -> protocols.Array:
+                found: protocols.Array = rng.random(len(z)) < np.exp(
+                    -((abs(z) - sigma**2 / step) ** 2) / (2.0 * sigma**2)
+                )
                 return found
 
-            return retried(n, lambda users: proposed(len(users), rng), fits)
+            return protocols.retried(n, lambda users: proposed(len(users), rng), fits)
 
-        proposed = two_sided_geometric(1 - sp.exp(-1 / (sp.floor(self["sigma"]) + 1)))
-        return added(Domain(sp.S.Zero, self["B"]), noise, self["sigma"] ** 2)
+        proposed = protocols.two_sided_geometric(1 - sp.exp(-1 / (sp.floor(self["sigma"]) + 1)))
+        return protocols.added(protocols.Domain(sp.S.Zero, self["B"]), noise, self["sigma"] ** 2)
 
     def half_density(self) -> None:
         return None
@@ -377,11 +370,9 @@ class DiscreteGaussian(AdditiveNoise):
         return (Side(size / 2, sp.oo, mass0, mass1, sp.exp(size * (2 * Y - size) / (2 * sigma**2))),)
 
     def survival(self, z: arb) -> arb:
-        """Return P(Z > z) for z >= 0."""
         return self.at_least(int(z.floor().unique_fmpz()) + 1)
 
     def local_ratio(self) -> sp.Expr:
-        """Return oo."""
         return sp.oo
 
     def gamma(self) -> sp.Expr:
@@ -401,7 +392,6 @@ class DiscreteGaussian(AdditiveNoise):
         return _laws(self, self._far)[1]
 
     def largest_kept_ratio(self) -> float:
-        """Return about the largest ratio of ``upper_law``."""
         size, sigma = int(self["B"]), float(self["sigma"])
         return exp(min(size * (2 * self._far - size) / (2.0 * sigma * sigma), 300.0))
 

@@ -6,31 +6,21 @@ from typing import Any
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.settings.participation import (
-    REMOVAL,
-    REPLACEMENT,
-    Participation,
-    Report,
-    Word,
-    law_on,
-    one_word,
-    report,
-    table_of,
-)
+from symamp.settings import participation
 
 DEFAULT = "default"
 """The word, and the name of the input whose law a default report has."""
 
 
-def with_default(subject: Subject, default: Report) -> FiniteMechanism:
+def with_default(subject: Subject, default: participation.Report) -> FiniteMechanism:
     """Return the table in which the default report is an input, compared with every other one.
 
     Raises SupportMismatchError for a mechanism without a table, ArgumentError for a law on other messages.
     """
-    table = table_of(subject, DEFAULT)
+    table = participation.table_of(subject, DEFAULT)
     if isinstance(default, str) and default in table.inputs:
         return table.near([(x, default) for x in table.inputs if x != default])
-    law = law_on(table, default, DEFAULT)
+    law = participation.law_on(table, default, DEFAULT)
     if DEFAULT in table.inputs:
         raise ArgumentError(DEFAULT, Problem(f"an input has the reserved name {DEFAULT!r}"), "rename the input")
     rows: dict[str, dict[str, Any]] = {
@@ -43,17 +33,19 @@ def with_default(subject: Subject, default: Report) -> FiniteMechanism:
 _TOGETHER = "give default together with compared='default'"
 
 
-def _is_given(who: Participation) -> bool:
+def _is_given(who: participation.Participation) -> bool:
     return DEFAULT in dict(who.words)
 
 
-COMPARED = Word(
+COMPARED = participation.Word(
     "compared",
     'neighbouring data sets differ by "replacement" of the victim\'s input; by "removal" of the victim\'s report, if '
     'the number of users is random; or by a "default" report in place of the victim\'s.',
-    one_word((REPLACEMENT, REMOVAL, DEFAULT), "the two data sets must differ in one report"),
+    participation.one_word(
+        (participation.REPLACEMENT, participation.REMOVAL, DEFAULT), "the two data sets must differ in one report"
+    ),
     lambda who, word: replace(who, compared=word),
-    REPLACEMENT,
+    participation.REPLACEMENT,
     refusals=(
         (
             lambda who: who.removal and not who.is_poisson and who.present == 1,
@@ -62,10 +54,10 @@ COMPARED = Word(
         ),
     ),
 )
-DEFAULT_REPORT = Word(
+DEFAULT_REPORT = participation.Word(
     DEFAULT,
     'the law of that report: "uniform", an input, or {message: probability}. Other users may send it, too.',
-    report,
+    participation.report,
     lambda who, law: replace(who, runs=(*who.runs, (with_default, law))),
     None,
     refusals=(

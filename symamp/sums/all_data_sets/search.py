@@ -14,21 +14,7 @@ from symamp.laws.law import BallGparv, Floats, Law, Level
 from symamp.numbers.limits import LINES, PROGRAM, SADDLES, Limits
 from symamp.numbers.linear_programme import maximum
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.all_data_sets.floats import (
-    FEW_POSITIVE,
-    SMOOTHER,
-    FloatClasses,
-    Parameters,
-    Term,
-    bad_part,
-    best_lines,
-    log_bads_at,
-    log_size_at,
-    log_term,
-    positive_messages,
-    saddles,
-    smoothing,
-)
+from symamp.sums.all_data_sets import floats
 from symamp.sums.all_data_sets.laws import has_bound, heights_at, prepared_laws
 
 # --- The parameters of the bound over all data sets, searched in floats: poor ones give poor bounds, never wrong ones
@@ -68,7 +54,7 @@ class Found:
     class: ``weights`` in the choice of c, ``rests`` what is beyond the main lobe, in the logarithm.
     """
 
-    parameters: Parameters
+    parameters: floats.Parameters
     log_value: float
     log_terms: tuple[float, ...]
     by_class: Floats
@@ -79,7 +65,7 @@ class Found:
     rests: Floats
 
 
-def search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
+def search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
     """Return good parameters, None if there are none: too few positive messages are expected."""
     with np.errstate(all="ignore"):  # what overflows is no candidate
         worst = _undominated(g)
@@ -94,7 +80,7 @@ def search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
         return _evaluated(g, n, found.parameters, weights, binding, found.saddle, log_size, limits)
 
 
-def _undominated(g: FloatClasses) -> list[int]:
+def _undominated(g: floats.FloatClasses) -> list[int]:
     """Return the classes whose stop-loss transforms are below that of no other with the same E[z+]."""
     heights, gains = heights_at(g, np.unique(np.append(g.values, 0.0))), g.gains
     below = (heights[:, None, :] <= heights + _ALIKE * heights.max()).all(axis=2)
@@ -103,15 +89,15 @@ def _undominated(g: FloatClasses) -> list[int]:
     return np.flatnonzero(~(below & (~below.T | earlier)).any(axis=1)).tolist()
 
 
-def _search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
+def _search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
     limits.charge(SADDLES.of(g.values.size))
-    near = saddles(g, n)
-    log_size = max(log_size_at(g.only([x]), n, v) for _, x, v in near)
+    near = floats.saddles(g, n)
+    log_size = max(floats.log_size_at(g.only([x]), n, v) for _, x, v in near)
     if not isfinite(log_size):
         return None
-    are_few = positive_messages(g, n) < FEW_POSITIVE
+    are_few = floats.positive_messages(g, n) < floats.FEW_POSITIVE
     log_target = log_size + log(_BAD_SHARE_OF_FEW if are_few else _BAD_SHARE)
-    bads = [bad_part(g, n, v, log_target) for _, _, v in near]
+    bads = [floats.bad_part(g, n, v, log_target) for _, _, v in near]
     bad = max((b for b in bads if b is not None), default=None)
     best = None if bad is None else _Columns(g, n, near, log_size, limits).found(bad)
     if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
@@ -119,19 +105,21 @@ def _search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
     best = _thinned(g, n, best, limits)
     p, is_sharp = best.parameters, best.excess <= SHARP
     # Poor parameters bear more smoothing: they need fewer frequencies, and |M|^N returns less often.
-    factor = sqrt(min(smoothing(n) / SMOOTHER, 1.0) if is_sharp else _SMOOTHEST / SMOOTHER)
+    factor = sqrt(min(floats.smoothing(n) / floats.SMOOTHER, 1.0) if is_sharp else _SMOOTHEST / floats.SMOOTHER)
     p = replace(p, terms=tuple(replace(t, sigma=t.sigma * factor) for t in p.terms))
     other = _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size, limits)
     is_better = other is not None and (is_sharp or other.log_value < best.log_value + _FEWER_TERMS[1])
     return other if is_better else best
 
 
-def _thinned(g: FloatClasses, n: int, found: Found, limits: Limits) -> Found:
+def _thinned(g: floats.FloatClasses, n: int, found: Found, limits: Limits) -> Found:
     """Return parameters with fewer terms, where the bound hardly grows without those that take most frequencies."""
     p, log_size = found.parameters, found.log_value - found.excess
     P = max((n - 1) * g.gain, p.p_lo)
-    log_bads = log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
-    costs = np.array([log_term(g, n, t, p.p_lo, row, limits) for t, row in zip(p.terms, found.weights, strict=True)])
+    log_bads = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
+    costs = np.array(
+        [floats.log_term(g, n, t, p.p_lo, row, limits) for t, row in zip(p.terms, found.weights, strict=True)]
+    )
     lam, kept = np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
     weights = np.array([t.a for t in p.terms])
     spread = [(n - 1) * float(g.variance(t.s, t.lam).max()) + 2.0 / t.s**2 for t in p.terms]
@@ -159,21 +147,21 @@ class _Columns:
     """
 
     def __init__(
-        self, g: FloatClasses, n: int, near: Sequence[tuple[float, int, float]], log_size: float, limits: Limits
+        self, g: floats.FloatClasses, n: int, near: Sequence[tuple[float, int, float]], log_size: float, limits: Limits
     ) -> None:
         self._g, self._n, self._near, self._log_size, self._limits = g, n, near, log_size, limits
-        self._positive = positive_messages(g, n)
-        self._lines, self._rows, self._lobes = list[Term](), list[Floats](), list[Floats]()
+        self._positive = floats.positive_messages(g, n)
+        self._lines, self._rows, self._lobes = list[floats.Term](), list[Floats](), list[Floats]()
 
     def found(self, bad: tuple[float, float, float]) -> Found | None:
         """Return parameters for a given (p_lo, a, b) with a small bound for the worst class."""
         g, n, p_lo = self._g, self._n, bad[0]
-        log_bads = log_bads_at(g, n, p_lo, np.array([bad[1]]), bad[2])[0]
-        others = OTHERS if g.mixed or self._positive < FEW_POSITIVE else _MORE_OF_OTHERS
+        log_bads = floats.log_bads_at(g, n, p_lo, np.array([bad[1]]), bad[2])[0]
+        others = OTHERS if g.mixed or self._positive < floats.FEW_POSITIVE else _MORE_OF_OTHERS
         weights = np.where(np.arange(len(log_bads)) == self._near[0][1], 1.0, others)
         best: Found | None = None
         P, used = max((n - 1) * g.gain, p_lo), list[int]()
-        are_few = self._positive < FEW_POSITIVE
+        are_few = self._positive < floats.FEW_POSITIVE
         enough = SHARPER + _OF_SMOOTHING * are_few
         rates = _TWO_RATES if p_lo > _NARROW * P and self._positive > _MANY_POSITIVE else _RATES
         for i in range(_ROUNDS):
@@ -192,7 +180,7 @@ class _Columns:
             lines = [(self._lines[k], float(a[k]), wide) for k, wide in zip(used, wider, strict=True)]
             terms = tuple(replace(t, a=weight, sigma=t.sigma * wide) for t, weight, wide in lines)
             rows, saddle = np.array([self._rows[k] for k in used]), self._near[0][2]
-            parameters = Parameters(*bad, terms)
+            parameters = floats.Parameters(*bad, terms)
             found = _evaluated(g, n, parameters, rows, binding, saddle, self._log_size, self._limits)
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
@@ -205,11 +193,11 @@ class _Columns:
     def _offer(self, p_lo: float, rates: Floats, P: float, weights: Floats) -> None:
         g, n = self._g, self._n
         self._limits.charge(LINES.of(len(rates) * g.values.size))
-        new = best_lines(g, n, rates / P, [v for *_, v in self._near], weights)
+        new = floats.best_lines(g, n, rates / P, [v for *_, v in self._near], weights)
         self._lines += new
         self._rows += [weights] * len(new)
-        reach = _WIDER_LOBE if self._positive < FEW_POSITIVE else LOBE
-        self._lobes += [log_term(g, n, t, p_lo, weights, self._limits, reach) for t in new]
+        reach = _WIDER_LOBE if self._positive < floats.FEW_POSITIVE else LOBE
+        self._lobes += [floats.log_term(g, n, t, p_lo, weights, self._limits, reach) for t in new]
 
     def _solved(self, p_lo: float, log_bads: Floats) -> tuple[Floats, Floats, Floats] | None:
         """Return the weights a_i, what each class counts for, and the logarithms of the sizes of the terms."""
@@ -224,18 +212,20 @@ class _Columns:
                 return None
             a, binding = solved
             new = set(np.flatnonzero(a > 0.0).tolist()) - asked
-            if self._positive > FEW_POSITIVE or not new:
+            if self._positive > floats.FEW_POSITIVE or not new:
                 break
             for k in new:
-                costs[k] = log_term(self._g, self._n, self._lines[k], p_lo, self._rows[k], self._limits, _RETURNS)
+                costs[k] = floats.log_term(
+                    self._g, self._n, self._lines[k], p_lo, self._rows[k], self._limits, _RETURNS
+                )
             asked |= new
         return a, binding, np.log(a) + costs.max(axis=1)
 
 
 def _evaluated(
-    g: FloatClasses,
+    g: floats.FloatClasses,
     n: int,
-    p: Parameters,
+    p: floats.Parameters,
     weights: Floats,
     binding: Floats,
     saddle: float,
@@ -245,10 +235,12 @@ def _evaluated(
     """Return what parameters give; None where it is beyond the range of doubles."""
     logs = np.log([[t.a] for t in p.terms])
     integrals, lobes = (
-        np.array([log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(p.terms, weights, strict=True)])
+        np.array(
+            [floats.log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(p.terms, weights, strict=True)]
+        )
         for reach in (None, LOBE)
     )
-    log_bads = log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
+    log_bads = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
     by_class = np.logaddexp.reduce([log_bads, *(logs + integrals)])
     value = float(by_class.max())
     if not isfinite(value):
@@ -323,7 +315,7 @@ _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 
 def carried(
     found: Found,
-    g: FloatClasses,
+    g: floats.FloatClasses,
     n: int,
     limits: Limits,
     gain: float | None = None,
@@ -338,13 +330,13 @@ def carried(
     """
     limits.charge(SADDLES.of(g.values.size))
     with np.errstate(all="ignore"):
-        near = saddles(g, n)
+        near = floats.saddles(g, n)
         if gain is not None:
             enough = max(enough, found.log_value - _RULED_OUT_BY)
             found = _in_units(found, g.gain / gain)
             weights = np.where(np.arange(len(g.values)) == near[0][1], 1.0, OTHERS)
             found = replace(found, binding=weights, weights=np.tile(weights, (len(found.log_terms), 1)))
-        log_size = max(log_size_at(g.only([x]), n, v) for _, x, v in near)
+        log_size = max(floats.log_size_at(g.only([x]), n, v) for _, x, v in near)
         is_good, drift = found.excess < SHARP, _DRIFT
         reached = _REACHED if is_good else _REACHED_POOR
         if gain is not None and g.mixed:
@@ -360,7 +352,7 @@ def carried(
         bads = [
             (row, tilt, b)
             for b in {p.tilt_b, ratio * p.tilt_b}
-            for row, tilt in zip(log_bads_at(g, n, p.p_lo, tilts, b), tilts.tolist(), strict=True)
+            for row, tilt in zip(floats.log_bads_at(g, n, p.p_lo, tilts, b), tilts.tolist(), strict=True)
         ]
         log_bads, tilt_a, tilt_b = min(bads, key=lambda at: float(at[0].max()))
         if gain is not None and log_bads.max() > (target := log_size + log(_BAD_SHARE_OF_OTHERS)):
@@ -376,7 +368,9 @@ def carried(
         if gain is not None:
             found = replace(found, rests=np.tile(found.rests.max(axis=1, keepdims=True), len(g.values)))
         reach, rests = (LOBE, found.rests) if is_good else (None, np.zeros_like(found.weights))
-        integrals = [log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(terms, found.weights, strict=True)]
+        integrals = [
+            floats.log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(terms, found.weights, strict=True)
+        ]
         by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
         by_class = np.logaddexp.reduce([log_bads, *by_term])
         value = float(by_class.max())
@@ -387,7 +381,7 @@ def carried(
             return None
     return replace(
         found,
-        parameters=Parameters(p.p_lo, tilt_a, tilt_b, terms),
+        parameters=floats.Parameters(p.p_lo, tilt_a, tilt_b, terms),
         log_value=value,
         log_terms=tuple(by_term.max(axis=1).tolist()),
         by_class=by_class,
@@ -410,8 +404,8 @@ def _least(some: Iterable[Found | None]) -> Found | None:
 def _in_units(found: Found, unit: float) -> Found:
     """Return parameters for G times the unit: the bound is homogeneous."""
     p = found.parameters
-    terms = tuple(Term(t.a / unit**2, t.lam / unit, t.s / unit, t.sigma * unit) for t in p.terms)
-    scaled = Parameters(p.p_lo * unit, p.tilt_a / unit, p.tilt_b / unit, terms)
+    terms = tuple(floats.Term(t.a / unit**2, t.lam / unit, t.s / unit, t.sigma * unit) for t in p.terms)
+    scaled = floats.Parameters(p.p_lo * unit, p.tilt_a / unit, p.tilt_b / unit, terms)
     return replace(found, parameters=scaled, log_value=found.log_value + log(unit), saddle=found.saddle / unit)
 
 
@@ -465,7 +459,7 @@ class Searches:
         self._found: dict[tuple[Level, int], Found | None] = {}
         self._searched: list[tuple[int, float, Found | None]] = []  # n, the mean 1 - E, and what was found
         self._borrowed: dict[tuple[Level, int], Found] = {}
-        self._classes: tuple[tuple[Level, int], FloatClasses | None] | None = None
+        self._classes: tuple[tuple[Level, int], floats.FloatClasses | None] | None = None
         self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
 
     def prepared(self, level: Level, n: int, bits: int) -> Prepared:
@@ -536,19 +530,19 @@ class Searches:
             self._others.tell(level, n, found)
         return found
 
-    def _floats(self, level: Level, n: int) -> FloatClasses | None:
+    def _floats(self, level: Level, n: int) -> floats.FloatClasses | None:
         """Return the classes of inputs for the search; None where there is nothing to search."""
         if self._classes is None or self._classes[0] != (level, n):
             self._classes = (level, n), self._made(level, n)
         return self._classes[1]
 
-    def _made(self, level: Level, n: int) -> FloatClasses | None:
+    def _made(self, level: Level, n: int) -> floats.FloatClasses | None:
         balls, *_ = self.prepared(level, n, 128)
         if n < 2 or not has_bound(balls):
             return None
         with at_precision(128):
             mean = -float(level.exponential_minus_one())
-        classes = FloatClasses.of(balls, mean, self.mixed)
+        classes = floats.FloatClasses.of(balls, mean, self.mixed)
         if not (n - 1) * classes.gain > _FEWEST_POSITIVE:
             return None
-        return classes if positive_messages(classes, n) > _LEAST_SPREAD else None
+        return classes if floats.positive_messages(classes, n) > _LEAST_SPREAD else None

@@ -238,7 +238,6 @@ class TiltedBalls(Tilted):
         return power(phi, self.n) - self.null_n
 
     def powers(self, step: arb, first: int, last: int) -> list[acb]:
-        """Return ``power`` at the frequencies j step, first <= j <= last."""
         return [self.power(phi) for phi in self._phis(step, first, last)]
 
     def _phis(self, step: arb, first: int, last: int) -> Iterator[acb]:

@@ -40,7 +40,6 @@ class HockeyStickKernel(TwoSided):
         self._bend = numbers.complex(0 * theta, self.c / (2 * numbers.pi()))
 
     def at_zero(self) -> tuple[Number, Number]:
-        """Return B-(0) and B+(0)."""
         above = self._geometric(self.alpha, self.theta) - self._geometric(self.alpha, self.theta + 1)
         return self.d * (self._geometric(1, self.theta) - self._geometric(1, self.theta + 1)), self.d * above
 

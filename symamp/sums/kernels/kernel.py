@@ -98,13 +98,11 @@ class Kernel(TwoSided):
         self.c = (1 - one_minus_q) / one_minus_q * (lam / one_minus_q - 1)
 
     def at_zero(self) -> tuple[Number, Number]:
-        """Return B-(0) and B+(0)."""
         one_minus_q = -self.numbers.expm1(-self.theta * self.d)
         ratio, square = (1 - one_minus_q) / one_minus_q, self.d * self.d / one_minus_q
         return square * ratio, square * (self.alpha + ratio) * self.numbers.exp(-self.theta * self.alpha * self.d)
 
     def at(self, u: Number) -> tuple[Number, Number]:
-        """Return B-(u) and B+(u) for 0 < u < T."""
         complex_, square, over_t = self.numbers.complex, self.d * self.d, self._over_t
         minus_sd = complex_(self._minus_lam, u * -self.d)
         one_minus_q = -self.numbers.expm1(minus_sd)

@@ -216,22 +216,18 @@ class TiltedLaw(TiltedFloats):
 
     @property
     def log_null(self) -> float:
-        """The logarithm of the tilted probability of the null value."""
         return log(self.null_probability) if self.null_probability > 0.0 else -inf
 
     def log_mgf(self, tilts: Floats) -> Floats:
-        """Return K at an array of tilts >= 0."""
         return log_mgf(self.g, tilts)
 
     def decays(self, middle: Floats, half: Floats) -> Floats:
-        """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
         modulus, _ = self.log_phi(middle)
         distance = np.sqrt(np.maximum(-np.expm1(2.0 * modulus), 0.0)) - self.deviation * half
         with np.errstate(divide="ignore"):
             return np.asarray(np.exp(0.5 * self.n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2))))
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
-        """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
         re, im = np.empty_like(u), u * self.cumulants.k1
         values, p = self.g.values, self.probabilities
         rows = max(_AT_ONCE // len(p), 1)
