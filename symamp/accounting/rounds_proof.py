@@ -281,7 +281,9 @@ class RoundsProof:
                     low = outward(least, up=False) if sums else least.fraction * (1 - more) if is_listed else fmpq(0)
                     yield data | {"claim": self._claimed(asked, low, most, slack), "above": above}
 
-        return accepted(documents(), "ask with a larger gap", "ask with a larger gap, or effort='quick'")
+        return accepted(
+            documents(), asked.effort, "ask with a larger gap", "ask with a larger gap, with effort='quick'"
+        )
 
     def _claimed(self, asked: Query, low: fmpq, most: Dyadic, slack: fmpq) -> Data:
         is_epsilon = asked.quantity == "epsilon"

@@ -137,7 +137,7 @@ class TogetherProof:
                 claim = {"quantity": asked.quantity, **given, "lower": text, "upper": fraction_text(high)}
                 yield data | {"below": side, "claim": claim}
 
-        return accepted(documents(), "ask with another gap")
+        return accepted(documents(), asked.effort, "ask with another gap")
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,7 +27,7 @@ from symamp.certificates.evidence import Data, Proof, bits
 from symamp.certificates.mechanisms import (
     of_noise,
 )
-from symamp.certificates.text import LIMIT, At, accepted, fraction_text, integer_text
+from symamp.certificates.text import LIMIT, THOROUGH, At, accepted, fraction_text, integer_text, patience
 from symamp.certificates.users import Users
 from symamp.decompositions.pairs import distinct_pairs
 from symamp.errors import ArgumentError, Problem
@@ -97,7 +97,8 @@ def certificate(claim: Claim) -> Data:
     supposed = users.supposed((*claim.above, *(e for proof in proofs for e in proof.found)))
     is_noise = any(isinstance(e.part, NoiseInterval) for e in claim.above)
     remedy = _instead(claim.question.subject) if is_noise else "ask with a larger gap"
-    return stated({"quantity": claim.asked.quantity, **ends_}, [users.setting], sides, supposed, remedy)
+    claimed = {"quantity": claim.asked.quantity, **ends_}
+    return stated(claimed, [users.setting], sides, supposed, claim.asked.effort, remedy)
 
 
 def stated(
@@ -105,6 +106,7 @@ def stated(
     settings: list[Data],
     sides: dict[str, Callable[[int], Data] | None],
     supposed: list[str],
+    effort: str = "default",
     remedy: str = "ask with a larger gap",
 ) -> Data:
     """Return the first certificate that the verifier accepts, with more and more bits, or raise PrecisionError."""
@@ -114,7 +116,7 @@ def stated(
         | {"supposed": supposed}
         for more in MORE_BITS
     )
-    return accepted(documents, remedy)
+    return accepted(documents, effort, remedy)
 
 
 # --- the claim --------------------------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ def _epsilon(claim: Claim) -> tuple[dict[str, str], Proof | None, Below]:
     delta, lower, upper = claim.asked.given, claim.least, claim.most
     above, below = None, Below()
     if upper.exponent is not None:
-        above = proof_above(claim.question, claim.above, At.of(rational_of(upper.fraction)), delta)
+        above = proof_above(claim.question, claim.above, At.of(rational_of(upper.fraction)), delta, claim.asked.effort)
     if _are_listed(claim) and (lower.exponent is None or lower.mantissa > 0):
         at = LIMIT if lower.exponent is None else At.of(rational_of(lower.fraction))
         below = [(LIMIT if e.eps == "inf" else at, e) for e in claim.below]
@@ -141,7 +143,7 @@ def _delta(claim: Claim) -> tuple[dict[str, str], Proof | None, Below]:
     (low, lower), (high, upper) = ends(claim)
     # The divergence decreases in eps: for a huge eps it is evaluated at a smaller one.
     there = At.of(sp.Integer(int(LARGEST_EPS))) if float(sp.N(claim.asked.given, 15)) > LARGEST_EPS else at
-    above = proof_above(claim.question, claim.above, there, upper) if upper < 1 else None
+    above = proof_above(claim.question, claim.above, there, upper, claim.asked.effort) if upper < 1 else None
     below = [(LIMIT if e.eps == "inf" else at, e) for e in claim.below] if lower > 0 and _are_listed(claim) else []
     return {"eps": at.text, "lower": low if below else "0", "upper": high}, above, below
 
@@ -165,7 +167,9 @@ def _are_listed(claim: Claim) -> bool:
 # --- above ------------------------------------------------------------------------------------------------------------
 
 
-def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb) -> Proof:
+def proof_above(
+    question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb, effort: str = "default"
+) -> Proof:
     """Return evaluations at ``at`` of every class of pairs, or of those of a table that no common bound covers."""
     subject, n = question.subject, question.n
     repeated = [e for e in known if e.evaluator not in (IN_COMMON, MOMENTS)]
@@ -175,17 +179,18 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
         same = {e.part: e for e in repeated if e.eps == at.text}
         every = [part for v in question.victims for part in v.bound.parts]
         return Proof(at, bound, tuple(same.get(part) or _evaluated(part, at.level, n, bound) for part in every))
-    if _is_of_known_noise(known):
+    if _is_of_known_noise(known, patience(effort)):
         return Proof(at, bound, known)
     if method in _OF_DENSITIES:
-        raise ArgumentError("certificate", Problem(f"an answer by {method} has none"), _instead(subject))
+        more = f", or {THOROUGH}" * _is_of_known_noise(known, patience("thorough"))
+        raise ArgumentError("certificate", Problem(f"an answer by {method} has none"), _instead(subject) + more)
     if known and known[0].evaluator == HISTOGRAMS:  # of all pairs at once
         return Proof(at, bound, (max(known, key=lambda e: e.precision),))
     whole = CandidateBounds(subject, method).first
     table = whole.searched_table
     # A bound of 0 is shown by one user alone: no tilt proves it.
     if table is not None and len(table.inputs) > _MOST_LISTED and not table.is_restricted and bound > 0:
-        return _of_table(cast(MaxOverRows, whole), at, bound, n, evaluated)
+        return _of_table(cast(MaxOverRows, whole), at, bound, n, evaluated, patience(effort))
     settled = {e.part.pair: e for e in repeated if e.part.method != method}  # by another bound on the same pair
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
     if cells and settled:
@@ -207,15 +212,15 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     return Proof(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
-def _is_of_known_noise(known: Sequence[Evidence]) -> bool:
-    """Return whether an evaluation is that of all pairs of an interval, with noise that the verifier knows."""
+def _is_of_known_noise(known: Sequence[Evidence], times: int) -> bool:
+    """Return whether the verifier can repeat an evaluation of all pairs of an interval: it knows the noise, in time."""
     for e in known:
         if isinstance(e.details, BoxesEvidence) and isinstance(e.part, NoiseInterval):
             found, stage = of_noise(e.part.noise), e.details.stages[0]
             size = len(stage.nodes) * len(stage.first) * len(stage.second)
-            if found is None or e.details.work > _MOST_OPEN:
+            if found is None or e.details.work > times * _MOST_OPEN:
                 return False
-            return found.data["kind"] == "laplace" or size <= _MOST_CORNERS
+            return found.data["kind"] == "laplace" or size <= times * _MOST_CORNERS
     return False
 
 
@@ -237,7 +242,7 @@ def _instead(subject: Subject) -> str:
     return f"method={name!r} has certificates, but {lack}{more}"
 
 
-def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Proof:
+def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence], times: int) -> Proof:
     """Return the evidence for all pairs of rows: a common tilt, and those pairs that it leaves open.
 
     Of these a pair is shown by its blanket where that is enough, else by its part of the bound.
@@ -257,7 +262,7 @@ def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict
             found.append(tried)
             left = [pair for pair in left if pair not in group]
     groups = whole.groups(table, left)
-    if len(groups) * size * len(table.messages) > _MOST_ENTRIES:
+    if len(groups) * size * len(table.messages) > times * _MOST_ENTRIES:
         raise ArgumentError(
             "certificate", Problem(f"{len(groups)} pairs of inputs are too many"), "ask with method='blanket'"
         )

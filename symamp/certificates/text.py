@@ -17,28 +17,39 @@ from symamp.decompositions.to_law import level_of
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.limits import EFFORTS
 from symamp.verifier import verify
 from symamp.verifier.certificate import FORMAT, VERSION
 
 _LEAST_HEX = 10**4000
 """From here on integers are written in base 16: Python reads decimal ones of up to 4300 digits only."""
+THOROUGH = f"with effort='thorough': its certificates are verified with --patience {int(EFFORTS['thorough'])}"
+"""What to ask instead of what takes the verifier too long."""
 _SPARE_BITS = 52
 """By two to minus this, relatively, points of curves are moved outward: their evaluations are repeated with other
 roundings."""
 
 
-def accepted(documents: Iterable[dict[str, Any]], remedy: str, smaller: str | None = None) -> dict[str, Any]:
+def patience(effort: str) -> int:
+    """Return how many times the usual work the verifier may take for an answer of this effort."""
+    return max(int(EFFORTS[effort]), 1)
+
+
+def accepted(
+    documents: Iterable[dict[str, Any]], effort: str, remedy: str, smaller: str | None = None
+) -> dict[str, Any]:
     """Return the first document that the verifier accepts, with format and version, or raise PrecisionError.
 
     What to do is the ``remedy``; of one that is too large what makes it ``smaller``, if that is another.
     """
     for document in documents:
         data = {"format": FORMAT, "version": VERSION, **document}
-        verdict = verify(json.dumps(data))
+        verdict = verify(json.dumps(data), patience(effort))
         if verdict.status == "valid":
             return data
         if verdict.error == "TooLarge":  # the next ones are as large, or larger
-            remedy = smaller or remedy
+            more = "operations" in verdict.reason and patience(effort) < patience("thorough")
+            remedy = (smaller or remedy) + f", or {THOROUGH}" * more
             break
     raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), remedy)
 

@@ -204,12 +204,13 @@ for command in (compose, renyi, tradeoff, training, *COMMANDS):
 
 @app.command()
 @click.argument("file", type=click.Path(path_type=Path))
-def verify(file: Path) -> int:
+@click.option("--patience", type=click.IntRange(1), default=1, help="How many times the usual work it may take.")
+def verify(file: Path, patience: int) -> int:
     """Check a certificate without any search.
 
     The exit code is 0 for valid, 1 for invalid, 2 for malformed.
     """
-    return verifier.main(str(file))
+    return verifier.main(str(file), patience)
 
 
 @app.command()

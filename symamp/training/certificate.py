@@ -121,7 +121,8 @@ class TrainingProof:
             return {"quantity": asked.quantity, "delta" if is_epsilon else "eps": given, **ends}
 
         widths = _WIDER[0 if alone and is_epsilon else 1 if alone else 2 :]
-        return accepted(({"claim": claim(wider), **about} for wider in widths), "take another eps")
+        documents = ({"claim": claim(wider), **about} for wider in widths)
+        return accepted(documents, asked.effort, "take another eps")
 
 
 class _Points:

@@ -28,21 +28,21 @@ _SIDE: dict[str, Any] = {"eps": str, "precision": int, "evidence": [dict]}
 Sides = dict[str, Any]
 
 
-def verdict(data: Any) -> Verdict:
+def verdict(data: Any, patience: int) -> Verdict:
     """Return the verdict on a certificate that proves its claim; a refusal is raised otherwise."""
     known = data.get("format") if isinstance(data, dict) else None
     said = f"has {known!a:.40}, version {data.get('version')!a:.20}" if isinstance(data, dict) else "is no object"
     is_known = known == FORMAT and data.get("version") == VERSION
     require(is_known, f"expected format {FORMAT!r}, version {VERSION}: the document {said}")
     if "training" in data:
-        return training.verdict(data)
+        return training.verdict(data, patience)
     sides: Sides = {side: data.get(side) for side in ("above", "below")}
     shaped(data, _CERTIFICATE | {side: type(None) if x is None else dict for side, x in sides.items()}, "certificate")
     good = 0 < len(data["settings"]) <= _MOST_SETTINGS and len(data["supposed"]) <= _MOST_SHOWN
     require(good, "no settings, or too many, or of sentences")
     for name, side in sides.items():
         _opened(side, name)
-    check = Check(MOST_WORK * (MANY_PAIRS if _has_boxes(sides) else 1 if _is_direct(sides) else MANY))
+    check = Check(patience * MOST_WORK * (MANY_PAIRS if _has_boxes(sides) else 1 if _is_direct(sides) else MANY))
     require(
         sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
     )

@@ -50,7 +50,7 @@ _MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
 _MOST_COUNT, _MOST_TERMS, _BINS, _PLACES, _MOST_ORDER = 50_000, 4 * 10**9, 120, 22, 256
 
 
-def verdict(data: Any) -> Verdict:
+def verdict(data: Any, patience: int) -> Verdict:
     """Return the verdict on a certificate of training that proves its claim; a refusal is raised otherwise."""
     replaced = isinstance(data["training"], dict) and data["training"].get("neighbours") == REPLACE
     names = (REPLACE,) if replaced else DIRECTIONS
@@ -72,7 +72,7 @@ def verdict(data: Any) -> Verdict:
         _require_shape(data["above"][name], name, {"rounds": _ROUNDS})
     if below is not None:
         _require_shape(below["evidence"], "below", {"rounds": _ROUNDS})
-    check = Check(MOST_WORK * (MANY if data["points"] else 1))
+    check = Check(patience * MOST_WORK * (MANY if data["points"] else 1))
     training = (_Shuffled if is_shuffled and data["training"]["shuffled"] else _Training)(check, data)
     said = Claim.of(check, claim, 1000)
     is_epsilon, trivial = said.is_epsilon, said.lower == 0

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import symamp as sa
 from symamp import verifier
 from symamp.command_line import cli
+from symamp.errors import PrecisionError
 from symamp.schemas.validation import check_document
 from symamp.verifier import check as checks
 from symamp.verifier import documents, sums, verify
@@ -102,7 +103,7 @@ def test_the_verifier_runs_by_itself(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe")
     names = {"good": "valid", "bad": "invalid", "none": "malformed", "binary": "malformed", "absent": "malformed"}
     for name, status in names.items():
-        command = [sys.executable, "-m", "verifier", f"{name}.json"]
+        command = [sys.executable, "-m", "verifier", f"{name}.json", *["6"] * (name != "good")]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (run.returncode, run.stderr) == (("valid", "invalid", "malformed").index(status), "")
         assert run.stdout.startswith(f"{status}: ")
@@ -398,6 +399,24 @@ def test_the_work_of_a_whole_certificate_is_counted_before_any_of_it():
     long = "*".join(["3**300000"] * 500)
     path = ("settings", 0, "groups", 0, "mechanism", "pairs", 0, "columns", 0, "on", 0)
     assert verdict(changed("one round", *path, to=long)).status != "valid"
+
+
+@pytest.mark.parametrize("name", ["kernel", "rounds"])
+def test_patience_multiplies_what_a_check_may_take(name, monkeypatch):
+    text = json.dumps(made(name))
+    monkeypatch.setattr(verifier.certificate, "MOST_WORK", 1000)
+    assert (verify(text).error, verify(text, 2).error, verify(text, 10_000).status) == ("TooLarge", "TooLarge", "valid")
+
+
+def test_what_takes_the_verifier_too_long_is_certified_by_a_thorough_answer(monkeypatch):
+    quick, thorough = (
+        sa.epsilon(COIN, n=60, delta="1/100", method="blanket", effort=x) for x in ("default", "thorough")
+    )
+    monkeypatch.setattr(verifier.certificate, "MOST_WORK", 1000)
+    with pytest.raises(PrecisionError, match=r"too large.*thorough.*--patience 6"):
+        quick.certificate()
+    text = json.dumps(thorough.certificate())
+    assert (verify(text).error, verify(text, 6).status) == ("TooLarge", "valid")
 
 
 @pytest.mark.parametrize("filling", ["[],", "{},", "1,", '"",', "[[[[[[[[", '{"a":[' * 4, '"' + "x" * 5000 + '",'])
