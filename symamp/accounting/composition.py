@@ -69,12 +69,7 @@ class Exported(PublicNames):
 
     @undisturbed()
     def risk(
-        self,
-        *,
-        prior: Real = "1/2",
-        rates: Iterable[object] = RATES,
-        gap: Real | None = None,
-        effort: str = "default",
+        self, *, prior: Real = "1/2", rates: Iterable[object] = RATES, gap: Real | None = None, effort: str = "default"
     ) -> Risk:
         """Return what an attacker gains from all outputs: certified ranges, of both orders of neighbours the larger.
 

@@ -124,10 +124,7 @@ Place = TypeVar("Place")
 
 
 def descend(
-    levels: Sequence[Place],
-    point: Callable[[Place], CurvePoint],
-    tolerance: float,
-    limits: Limits = NO_LIMITS,
+    levels: Sequence[Place], point: Callable[[Place], CurvePoint], tolerance: float, limits: Limits = NO_LIMITS
 ) -> tuple[CurvePoint, ...]:
     """Return points at the first and the last two levels, and in the middle of intervals, longer ones first.
 

@@ -125,10 +125,7 @@ def reports_of(laws: Sequence[Law]) -> two_messages.TwoMessages:
     first, second, _ = _likelier(laws[0])
     ones = [_own(law) for law in laws]
     return two_messages.TwoMessages(
-        first,
-        second,
-        lambda: reduce(arb.max, (p() for p in ones)),
-        lambda: reduce(arb.min, (p() for p in ones)),
+        first, second, lambda: reduce(arb.max, (p() for p in ones)), lambda: reduce(arb.min, (p() for p in ones))
     )
 
 

@@ -24,9 +24,7 @@ from symamp.bounds.subject import Subject
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
 from symamp.certificates.evidence import Data, Proof, bits
-from symamp.certificates.mechanisms import (
-    of_noise,
-)
+from symamp.certificates.mechanisms import of_noise
 from symamp.certificates.text import LIMIT, THOROUGH, At, accepted, fraction_text, integer_text, patience
 from symamp.certificates.users import Users
 from symamp.decompositions.pairs import distinct_pairs

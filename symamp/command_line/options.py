@@ -119,11 +119,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 written_to = partial(click.option, type=click.Path(path_type=Path), callback=_in_a_folder)
 """An option with a file that is written at the end: that its folder exists is checked before work is done."""
 certificate = written_to("--certificate", help="Write a certificate for `symamp verify`; - prints it.")
-gap = click.option(
-    "--gap",
-    metavar="NUMBER",
-    help="Relative width to aim at: of delta for one round, of eps for many.",
-)
+gap = click.option("--gap", metavar="NUMBER", help="Relative width to aim at: of delta for one round, of eps for many.")
 view = click.option(
     "--view",
     default=MESSAGES,

@@ -12,12 +12,7 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.bounds.bound import Evidence, PairBound, largest_upper
-from symamp.bounds.registry import (
-    LOOSE,
-    CandidateBounds,
-    Tried,
-    attained_first,
-)
+from symamp.bounds.registry import LOOSE, CandidateBounds, Tried, attained_first
 from symamp.data_sets.search import DataSetSearch, attained
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError

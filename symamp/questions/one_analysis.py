@@ -64,13 +64,7 @@ class Estimate(ShownAsText):
 @checked_call
 @undisturbed()
 def estimate(
-    mechanism: Subject,
-    *,
-    n: Count,
-    eps: Real,
-    method: str = "blanket",
-    system: str = "numpy",
-    digits: int = 15,
+    mechanism: Subject, *, n: Count, eps: Real, method: str = "blanket", system: str = "numpy", digits: int = 15
 ) -> Estimate:
     """Return the delta of one analysis without a guarantee: a quick look, or a second opinion to many digits.
 

@@ -16,15 +16,7 @@ from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.pair_groups import PairGroup
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import Orbit
-from symamp.errors import (
-    ArgumentError,
-    ExpressionError,
-    FormatError,
-    Problem,
-    RowSumError,
-    UndecidedOrderError,
-    shown,
-)
+from symamp.errors import ArgumentError, ExpressionError, FormatError, Problem, RowSumError, UndecidedOrderError, shown
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign, strictly_positive
 from symamp.formulas.parameter import Parameter

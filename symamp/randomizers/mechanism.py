@@ -27,15 +27,7 @@ from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.worst_pair import WorstPair, worst_pair
-from symamp.errors import (
-    ArgumentError,
-    Problem,
-    SupportMismatchError,
-    SymampError,
-    UnknownInputError,
-    one_of,
-    shown,
-)
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError, UnknownInputError, one_of, shown
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter

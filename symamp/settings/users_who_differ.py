@@ -227,11 +227,7 @@ class HeterogeneousUsers(PublicNames):
 
 @checked_call
 def heterogeneous(
-    groups: Sequence[tuple[Count, Subject]],
-    *,
-    shuffled: str,
-    honest: Sequence[Count] | None = None,
-    dropout: Real = 0,
+    groups: Sequence[tuple[Count, Subject]], *, shuffled: str, honest: Sequence[Count] | None = None, dropout: Real = 0
 ) -> HeterogeneousUsers:
     """Return groups of users who run different mechanisms, as ``epsilon``, ``delta`` and ``profile`` take them.
 

@@ -479,10 +479,7 @@ def _growth(offsets: tuple[arb, ...], x: arb) -> arb:
 # computed on a window (``wrapped``). The sum over the window bounds E[S_+] from above once the mass outside is
 # bounded by Chernoff, and from below after a correction for the lattice. The number of points grows like sqrt(n/gap).
 
-ENGINES: dict[str, tuple[Engine, int]] = {
-    "flint": (wrap_flint, 1 << 17),
-    "numpy": (wrap_numpy, 1 << 22),
-}
+ENGINES: dict[str, tuple[Engine, int]] = {"flint": (wrap_flint, 1 << 17), "numpy": (wrap_numpy, 1 << 22)}
 """The engines with the largest window that each takes, in lattice points."""
 
 
@@ -613,12 +610,7 @@ def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSett
         upper = upper.min(most) if upper.is_finite() else most
         lower = lower if lower.is_finite() else arb(0)
         return FftSum(
-            lower,
-            upper,
-            _budget(lower, upper, 2 * unit * up.tilted.scale * up.missed),
-            up.points,
-            float(g.step),
-            bits,
+            lower, upper, _budget(lower, upper, 2 * unit * up.tilted.scale * up.missed), up.points, float(g.step), bits
         )
 
 

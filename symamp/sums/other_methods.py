@@ -119,12 +119,7 @@ def _exact(case: Case) -> Ends | None:
 
 
 METHODS: Mapping[str, Callable[[Case], Ends | None]] = MappingProxyType(
-    {
-        "compact kernel": _compact,
-        "enumeration": _enumerated,
-        "exact": _exact,
-        "gaussian kernel": _gaussian,
-    }
+    {"compact kernel": _compact, "enumeration": _enumerated, "exact": _exact, "gaussian kernel": _gaussian}
 )
 """A lower and an upper end of the divergence in balls, by each method; None for cases it is not made for."""
 

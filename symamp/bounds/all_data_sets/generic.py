@@ -106,11 +106,7 @@ def below(t: sp.Expr, p: sp.Expr) -> tuple[Vertex, ...]:
 def above(t: sp.Expr, p: sp.Expr) -> tuple[Vertex, ...]:
     """Return the same for 1/(t + 2) <= p <= 1/(t + 1)."""
     zero, rest = sp.Integer(0), 1 - p * (1 + t)
-    return (
-        (p, zero, t * rest / (1 + t), rest / (1 + t)),
-        (p - rest, zero, zero, rest),
-        (zero, p - rest, zero, rest),
-    )
+    return ((p, zero, t * rest / (1 + t), rest / (1 + t)), (p - rest, zero, zero, rest), (zero, p - rest, zero, rest))
 
 
 def _vertex_law(t: sp.Expr, p: sp.Expr, vertex: Vertex) -> Reduction:

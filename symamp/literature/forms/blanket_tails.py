@@ -108,10 +108,7 @@ FORMS = tuple(
     for form in (
         _form(name, f"{name.title()}'s inequality for the blanket", _of_laws(inequality), _KNOWN),
         _form(
-            f"{name}_generic",
-            f"{name.title()}'s inequality for binary response",
-            _of_laws(inequality, True),
-            BUDGET,
+            f"{name}_generic", f"{name.title()}'s inequality for binary response", _of_laws(inequality, True), BUDGET
         ),
         _form(f"{name}_bbgn", f"{name.title()} with the paper's generic parameters", _published(inequality), BUDGET),
     )

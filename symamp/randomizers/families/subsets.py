@@ -8,13 +8,7 @@ from math import comb
 
 import sympy as sp
 
-from symamp.decompositions.pair_groups import (
-    PairGroup,
-    Pattern,
-    by_excess,
-    free_sets_groups,
-    of_patterns,
-)
+from symamp.decompositions.pair_groups import PairGroup, Pattern, by_excess, free_sets_groups, of_patterns
 from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets

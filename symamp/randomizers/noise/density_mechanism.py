@@ -56,9 +56,7 @@ class Strip:
 
 
 def strips(
-    formulas: Sequence[sp.Expr],
-    inputs: tuple[sp.Expr, sp.Expr],
-    messages: tuple[sp.Expr, sp.Expr],
+    formulas: Sequence[sp.Expr], inputs: tuple[sp.Expr, sp.Expr], messages: tuple[sp.Expr, sp.Expr]
 ) -> list[list[Strip]]:
     """Return columns, intervals of inputs, of strips in the order of messages; the middles of both are cuts.
 

@@ -255,12 +255,7 @@ def _error(masses: Floats, tilt: Floats) -> float:
 
 
 def _term(
-    powers: Floats,
-    sizes: Floats,
-    integrals: Sequence[Floats],
-    smoothing: Floats,
-    others: int,
-    log_unit: float,
+    powers: Floats, sizes: Floats, integrals: Sequence[Floats], smoothing: Floats, others: int, log_unit: float
 ) -> Floats:
     """Return the term of weight 1 from N log M(s), bounds on |A|/M(s), and integrals.
 
