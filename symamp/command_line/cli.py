@@ -163,14 +163,14 @@ def crowd(
     groups: tuple[tuple[int, Subject], ...],
     honest: list[str] | None,
     victim: int | None,
-    rounds: int,
+    rounds: str,
     participation: Any,
     **model: str,
 ) -> object:
     """Bracket eps or delta of users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     users = profile(heterogeneous(groups, honest=counts, **model).seen(participation), victim=victim)
-    return users if rounds == 1 else users.rounds(rounds)
+    return users if rounds == "1" else users.rounds(rounds)
 
 
 @app.command(cls=options.MechanismCommand)

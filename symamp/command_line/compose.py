@@ -14,25 +14,7 @@ from symamp.accounting.composition import Composition
 from symamp.accounting.coordinates import MESSAGES, CoordinateSums, is_by_coordinates
 from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
-from symamp.command_line.options import (
-    MechanismCommand,
-    as_json,
-    certificate,
-    effort,
-    eps_or_delta,
-    gap,
-    listed_member,
-    method,
-    numbers,
-    participation,
-    plot,
-    read_participation,
-    read_toml,
-    together,
-    view,
-    whole_number,
-)
-from symamp.command_line.options import whole as whole_option
+from symamp.command_line import options
 from symamp.command_line.output import asked_of, print_answer, print_found, save_plot
 from symamp.command_line.words import mentioned
 from symamp.errors import ArgumentError, FormatError, Problem
@@ -40,13 +22,13 @@ from symamp.numbers.reading import budget
 
 _UNSAID: dict[str, Any] = {
     **dict.fromkeys(("n", "method", "sampled_from", "participation")),
-    "rounds": 1,
+    "rounds": "1",
     "view": MESSAGES,
 }
 """What is said about the rounds of a mechanism, and what counts where it is left out."""
 
 
-class RoundsCommand(MechanismCommand):
+class RoundsCommand(options.MechanismCommand):
     """A command about a mechanism, or about the rounds that a file with the ending .toml lists."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -67,7 +49,7 @@ def read_rounds(file: Path) -> Composition:
     ``method``, ``sampled_from``, ``participation`` and ``view`` may be added. Numbers count as they are written. Raises
     FormatError.
     """
-    data = read_toml(file)
+    data = options.read_toml(file)
     tables = data.get("round")
     if set(data) != {"round"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise FormatError("file", Problem(f"{file} has other content than tables [[round]]"), "remove it")
@@ -78,15 +60,15 @@ def _rounds(table: dict[str, Any], folder: Path) -> Composition:
     if "n" not in table or "rounds" not in table:
         missing = Problem(f"missing key {'n' if 'n' not in table else 'rounds'!r}")
         raise FormatError("round", missing, "give n, rounds, and one of mechanism and file")
-    found = listed_member(table, folder, "mechanism", tuple(_UNSAID))
+    found = options.listed_member(table, folder, "mechanism", tuple(_UNSAID))
     given = {key: table.get(key, unsaid) for key, unsaid in _UNSAID.items()}
     if "participation" in table:
-        given["participation"] = read_participation(table["participation"])
-    return _composition(found, **given | {"rounds": whole_number(table["rounds"])})
+        given["participation"] = options.read_participation(table["participation"])
+    return _composition(found, **given)
 
 
 def _composition(
-    found: Any, n: Any, rounds: int, method: str | None, sampled_from: Any, participation: Any, view: str
+    found: Any, n: Any, rounds: Any, method: str | None, sampled_from: Any, participation: Any, view: str
 ) -> Composition:
     is_by_coordinates(view, participation, (method, sampled_from))
     one = profile(found, n=n, method=method, participation=participation, view=view)
@@ -103,19 +85,19 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         given = {key: others.pop(key) for key in _UNSAID}
         command(whole=_all(found, given), **others)
 
-    options = together(
+    added = options.together(
         click.option("--n", metavar="NUMBER", help="Number of users in a round, such as 1e6."),
-        whole_option("--rounds", default=1, help="Number of rounds, up to 1e6."),
-        method,
+        options.whole("--rounds", default=1, help="Number of rounds, up to 1e6."),
+        options.method,
         click.option("--sampled-from", metavar="NUMBER", help="Number of people from whom a round draws its n users."),
-        participation,
-        view,
-        gap,
-        effort,
-        plot,
-        as_json,
+        options.participation,
+        options.view,
+        options.gap,
+        options.effort,
+        options.plot,
+        options.as_json,
     )
-    return options(with_rounds)
+    return added(with_rounds)
 
 
 def _all(found: Any, given: dict[str, Any]) -> Composition:
@@ -130,8 +112,8 @@ def _all(found: Any, given: dict[str, Any]) -> Composition:
 
 
 @click.command(cls=RoundsCommand)
-@eps_or_delta
-@certificate
+@options.eps_or_delta
+@options.certificate
 @_asked
 def compose(
     whole: Composition,
@@ -153,7 +135,7 @@ def compose(
 
 
 @click.command(cls=RoundsCommand)
-@numbers("--order", required=True, help="Orders above 1, separated by commas.")
+@options.numbers("--order", required=True, help="Orders above 1, separated by commas.")
 @_asked
 def renyi(whole: Composition, order: list[str], plot: Path | None, as_json: bool, **fit: Any) -> None:
     """Bracket the Renyi divergence after one or many rounds.
@@ -164,7 +146,7 @@ def renyi(whole: Composition, order: list[str], plot: Path | None, as_json: bool
 
 
 @click.command(cls=RoundsCommand)
-@numbers("--level", required=True, help="Errors of the first kind, separated by commas.")
+@options.numbers("--level", required=True, help="Errors of the first kind, separated by commas.")
 @_asked
 def tradeoff(whole: Composition, level: list[str], plot: Path | None, as_json: bool, **fit: Any) -> None:
     """Bracket the trade-off function (f-DP) of one or many rounds.

@@ -129,9 +129,9 @@ def plan_command(
         if sampled_from is not None:
             told = Problem("with sampling, fewer users may be more private, so no least n exists")
             raise ArgumentError("option --sampled-from", told, "give --n")
-        answer = least_n(found, rounds=options.whole_number(rounds), **asked)
+        answer = least_n(found, rounds=rounds, **asked)
     else:
-        answer = largest_eps0(found, n=n, rounds=options.whole_number(rounds), sampled_from=sampled_from, **asked)
+        answer = largest_eps0(found, n=n, rounds=rounds, sampled_from=sampled_from, **asked)
     line = f"Monotonicity is not proved: only {answer.quantity} = {answer.safe!r} is certified."
     if answer.monotone is not None:
         others = {"eps0": "Every smaller eps0 is", "n": "Every larger n is", "rounds": "Fewer rounds are"}

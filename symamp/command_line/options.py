@@ -111,8 +111,8 @@ def _in_a_folder(_: click.Context, parameter: click.Parameter, file: Path | None
 
 numbers = partial(click.option, type=separated, metavar="NUMBERS")
 """An option with a list that is separated by commas."""
-whole = partial(click.option, metavar="NUMBER", callback=lambda _, p, x: None if x is None else whole_number(x, p.name))
-"""An option with a whole number, such as 100 or 1e4."""
+whole = partial(click.option, type=str, metavar="NUMBER")
+"""An option with a whole number, such as 100 or 1e4, that is read where it is used."""
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
@@ -179,17 +179,6 @@ def asks(command: Command) -> Command:
         print_answer(found, certificate, as_json)
 
     return together(gap, effort, certificate, as_json)(answer)
-
-
-def whole_number(count: Any, name: str = "rounds") -> int:
-    """Return a number of rounds, or of something else, as an int."""
-    try:
-        value = float(count)
-    except (TypeError, ValueError, OverflowError):
-        value = 0.5
-    if not value.is_integer():
-        raise ArgumentError(name, count, "a whole number, such as 100 or 1e4")
-    return int(value)
 
 
 # ----------------------------------- Mechanisms as words and as tables of TOML files: a name, or a file, and parameters

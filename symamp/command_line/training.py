@@ -41,7 +41,7 @@ from symamp.training.mechanisms import ADD_REMOVE, REPLACE
 def training(
     batches: str,
     sigma: str | None,
-    selected: int,
+    selected: str,
     rate: str | None,
     eps: str | None,
     delta: str | None,
@@ -60,7 +60,7 @@ def training(
         raise ArgumentError(
             "option --rate", Problem("poisson needs it, and no other sampler has it"), "give it with poisson only"
         )
-    if selected != 1 and batches != "allocation":
+    if selected != "1" and batches != "allocation":
         raise ArgumentError("option --selected", Problem(f"{batches} does not have it"), "leave it out")
 
     def made(sigma: Any) -> Training:

@@ -217,7 +217,7 @@ def test_several_reports(question, remedy):
 
 def test_several_reports_on_the_command_line(monkeypatch, capsys):
     for words, remedy in (
-        (("--reports", "as many as they like"), "a whole number"),
+        (("--reports", "as many as they like"), "a number such as 10"),
         (("--reports", "2", "--kept", "--attending", "by value"), "fixed beforehand"),
         (("--reports", "2", "--kept", "--seen", "bundled"), "'rounds'"),
     ):
