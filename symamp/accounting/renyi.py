@@ -8,6 +8,7 @@ from math import inf, log, log1p, sqrt
 from typing import Any
 
 import numpy as np
+import scipy
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
@@ -17,7 +18,6 @@ from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above, float_below
-from symamp.numbers.optional import minimize_scalar
 from symamp.numbers.rationals import fmpq_of, log_ball
 from symamp.numbers.reading import Real, exact_number, failure_probability
 from symamp.numbers.surroundings import BALL_BITS, at_precision, undisturbed
@@ -122,7 +122,7 @@ def renyi_epsilon(rounds: RoundPairs, delta: Real, gap: Real | None, effort: str
     most = log(LARGEST_ORDER)
     guess = min(log(sqrt(-2.0 * log_delta / variance)), most)
     bounds = (guess - 3.0, min(guess + 3.0, most))
-    best = float(np.exp(minimize_scalar(epsilon, bounds=bounds, method="bounded").x))
+    best = float(np.exp(scipy.optimize.minimize_scalar(epsilon, bounds=bounds, method="bounded").x))
     order = 1 + fmpq(*best.as_integer_ratio())
     upper = _bracket(rounds, order, gap, effort)[1]
     if upper == inf:

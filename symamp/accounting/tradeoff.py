@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+import scipy
 from flint import arb, fmpq
 
 from symamp.accounting.curves import CurvePoint, CurvePoints, curve_above, curve_below, descend
@@ -26,7 +27,6 @@ from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
 from symamp.numbers.limits import ROUNDS, TRADE_OFF, Limits
-from symamp.numbers.optional import ndtr, ndtri
 from symamp.numbers.rationals import Vertex, fmpq_of, log_ball
 from symamp.numbers.reading import Real, exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
@@ -108,7 +108,8 @@ class TradeOff(ManyEnds):
         ax.fill_between(x, low, high, alpha=0.4, linewidth=0)
         ax.plot(x, low, linewidth=1, label=self.text)
         inner = x[(x > 0.0) & (x < 1.0)]
-        ax.plot(inner, ndtr(ndtri(1.0 - inner) - self.mu), "k:", linewidth=1, label="Gaussian approximation, no bound")
+        normal = scipy.special.ndtr(scipy.special.ndtri(1.0 - inner) - self.mu)
+        ax.plot(inner, normal, "k:", linewidth=1, label="Gaussian approximation, no bound")
         ax.set(xlabel="error of the first kind", ylabel="error of the second kind")
         ax.legend()
         return ax

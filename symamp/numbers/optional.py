@@ -1,8 +1,7 @@
-"""Modules that are loaded by name: what a folder defines; packages that are optional or slow to import."""
+"""Modules that are loaded by name: what a folder defines, and packages that are optional."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from pkgutil import walk_packages
 from types import ModuleType
@@ -39,41 +38,3 @@ def optional(name: str, install: str) -> Any:
         raise MissingPackageError(
             name.partition(".")[0], Problem("the package is not installed"), f'pip install "{install}"'
         ) from None
-
-
-# ------------- Functions of SciPy, loaded at the first call: at the top they would double the time of ``import symamp``
-
-
-def betaincinv(a: Any, b: Any, p: Any) -> Any:
-    """Return the inverse of the regularized incomplete beta function: where it is p."""
-    from scipy.special import betaincinv as found
-
-    return found(a, b, p)
-
-
-def lambertw(x: Any) -> Any:
-    """Return the principal branch of Lambert's function."""
-    from scipy.special import lambertw as found
-
-    return found(x)
-
-
-def ndtr(x: Any) -> Any:
-    """Return the standard normal distribution function."""
-    from scipy.special import ndtr as found
-
-    return found(x)
-
-
-def ndtri(p: Any) -> Any:
-    """Return its inverse."""
-    from scipy.special import ndtri as found
-
-    return found(p)
-
-
-def minimize_scalar(function: Callable[[float], float], **options: Any) -> Any:
-    """Return SciPy's minimum of a function of one number."""
-    from scipy.optimize import minimize_scalar as found
-
-    return found(function, **options)

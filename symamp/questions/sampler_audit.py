@@ -8,12 +8,12 @@ from math import exp, inf, log, nextafter
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
 from flint import arb
 
 from symamp.decompositions.randomizer import known_label
 from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, checked_call, shown
-from symamp.numbers.optional import betaincinv
 from symamp.numbers.reading import Count, Real, exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.randomizers.finite import FiniteMechanism
@@ -279,7 +279,7 @@ def _budget(found: dict[str, tuple[Counts, Counts]], level: float) -> tuple[tupl
 def _rough(hits: Any, n: int, level: float) -> Any:
     """Return about the Clopper-Pearson limit at a level: where I_p(hits, n - hits + 1) is the level; 0 for no hits."""
     inside = np.maximum(hits, 1)
-    return np.where(hits > 0, betaincinv(inside, n - inside + 1, level), 0.0)
+    return np.where(hits > 0, scipy.special.betaincinv(inside, n - inside + 1, level), 0.0)
 
 
 def _at_least(hits: int, n: int, level: arb) -> arb:

@@ -12,6 +12,7 @@ from math import atan2, ceil, cos, exp, lgamma, sin, tau
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
 from flint import arb
 
@@ -19,7 +20,6 @@ from symamp.decompositions.pair_groups import PairGroup, free_sets
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.numbers.dyadic import float_above
-from symamp.numbers.optional import betaincinv
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
@@ -62,7 +62,8 @@ def third_overlap(d: int, c: Fraction) -> Fraction | None:
         if cap(d, arb(1) / 2) > mass:
             return Fraction(0)
         power = (d - 1) / 2.0
-        least, most = (arb(1.0 - 2.0 * float(betaincinv(power, power, float(c))) + e) for e in (-_NEAR, _NEAR))
+        threshold = 1.0 - 2.0 * float(scipy.special.betaincinv(power, power, float(c)))
+        least, most = (arb(threshold + e) for e in (-_NEAR, _NEAR))
         if not (cap(d, least) > mass > cap(d, most)):
             return None
         height = least.union(most)
@@ -150,7 +151,7 @@ class PrivUnit(DisjointCover):
 
         def scale() -> float:
             """The mean of <y, v>: c times that over a cap is (1 - threshold^2)^power/((d - 1) B(1/2, power))."""
-            low = float(betaincinv(power, power, double(c)))  # (1 - threshold)/2
+            low = float(scipy.special.betaincinv(power, power, double(c)))  # (1 - threshold)/2
             whole = exp(lgamma(0.5) + lgamma(power) - lgamma(0.5 + power)) * (d - 1)
             return float((4.0 * low * (1.0 - low)) ** power) / whole * double((t - 1) / (c * t + 1 - c))
 
@@ -159,7 +160,7 @@ class PrivUnit(DisjointCover):
             near = rng.random(n) < double(c * t / (c * t + 1 - c))
             u, cap = rng.random(n), double(c)
             # A share u of the cap, measured from v, or of what is off it, measured from -v.
-            side = 1.0 - 2.0 * betaincinv(power, power, u * np.where(near, cap, 1.0 - cap))
+            side = 1.0 - 2.0 * scipy.special.betaincinv(power, power, u * np.where(near, cap, 1.0 - cap))
             inner = np.where(near, side, -side)[:, None]
             other = rng.standard_normal((n, d))
             other -= (other * values).sum(axis=1, keepdims=True) * values

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import flint
 import numpy as np
+import scipy
 from flint import acb, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number
 from symamp.numbers.doubles import log_ndtr, log_ndtrs
-from symamp.numbers.optional import lambertw
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import power, powers_of, sums_of_powers
 
@@ -202,7 +202,7 @@ class Lognormal:
     def _saddle(self, w: Any) -> Any:
         """Return where the integrand of phi(w) is stationary, at -s times this, in doubles."""
         s = float(self.sigma())
-        return lambertw(w * exp(-0.5 / s**2) / s**2)
+        return scipy.special.lambertw(w * exp(-0.5 / s**2) / s**2)
 
     def rough_tail(self, x: float) -> float:
         """Return about log E(L - x)_+ = log(P(Z > z - 1/s) - x P(Z > z)), in doubles, z where L is x."""
