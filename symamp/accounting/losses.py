@@ -248,7 +248,7 @@ class _RoundsSide:
         self.outward = outward
         self._rounds, self._query, self._gap = rounds, query, query.settings.gap
         self._product = FloatProduct.of(rounds)
-        self._at = cache(self._estimate)
+        self._at = cache(lambda eps: estimate_divergence(self._product, eps, self._gap))
         self.width = self.error = _SHARE_OF_GAP * self._gap
         self.root = self._root(start)
 
@@ -263,9 +263,6 @@ class _RoundsSide:
         return falling_root(
             lambda eps: max(self._miss(eps), _LEAST_MISS), start, slope, largest, self.width, furthest=inf
         )
-
-    def _estimate(self, eps: float) -> FloatDivergence:
-        return estimate_divergence(self._product, eps, self._gap)
 
     def _miss(self, eps: float) -> float:
         """Return by how much the end that is to be proved is above delta, in the logarithm."""

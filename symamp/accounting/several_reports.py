@@ -229,7 +229,9 @@ class SeveralReports(RoundProfile, HasCurve):
 
         Where points of rounds cost much, a search that is not thorough leaves them out if they seem to tell no less.
         """
-        by_steps, rounds = self._steps(asked), self.rounds(1)
+        to_epsilon = asked.quantity == "epsilon"
+        by_steps = self._steps_to_epsilon(asked) if to_epsilon else self._steps_to_delta(asked)
+        rounds = self.rounds(1)
         bundled = self._bundled(asked)
         ends: list[tuple[Dyadic, str, object, int]] = [
             (by_steps[0], f"{self.reports} steps among {self.n * self.reports:,} messages", by_steps[1], self.reports),
@@ -266,10 +268,6 @@ class SeveralReports(RoundProfile, HasCurve):
     def _factor(self, eps: arb) -> arb:
         """Return the sum of e^(j eps) over j < r."""
         return (self.reports * eps).expm1() / eps.expm1() if eps > 0 else arb(self.reports)
-
-    def _steps(self, asked: Query) -> tuple[Dyadic, Answer | None]:
-        """Return the end by steps among all messages, and the answer for one of them that proves it."""
-        return self._steps_to_epsilon(asked) if asked.quantity == "epsilon" else self._steps_to_delta(asked)
 
     def _steps_to_delta(self, asked: Query) -> tuple[Dyadic, Answer | None]:
         """Return delta of one report among all messages at eps/r, times the sum of e^(j eps/r)."""

@@ -55,11 +55,6 @@ def removed_reduction(subject: Subject) -> Reduction:
     return Reduction("generic", ProofStatus.PROVED, GENERIC_SOURCE, Decomposition((Component(t, t, 1 / t),)))
 
 
-def _has_blanket(subject: Subject) -> bool:
-    """Return whether the blanket is known: it is never above the generic bound (Theorem B)."""
-    return subject.mechanism is not None
-
-
 GENERIC = Bound(
     "generic",
     ProofStatus.PROVED,
@@ -69,7 +64,7 @@ GENERIC = Bound(
     BUDGET,
     lambda subject: (generic_reduction(subject),),
     rank=0,
-    skip_by_default=_has_blanket,
+    skip_by_default=lambda subject: subject.mechanism is not None,  # its blanket is never above (Theorem B)
     triples=True,
     removed=lambda subject: (removed_reduction(subject),),
 )

@@ -205,14 +205,10 @@ def has_worst_ends(subject: Subject) -> bool:
     return found is not None and found.worst_pair().proved
 
 
-def _no_ends(subject: Subject) -> str | None:
-    return None if has_worst_ends(subject) else "here no worst pair is proved: leave out the method"
-
-
 WORST_ENDS = Hypothesis(
     "worst_ends",
     "Messages have a density, inputs fill an interval, and its ends are proved to be the worst pair.",
-    every(_no_ends),
+    every(lambda x: None if has_worst_ends(x) else "here no worst pair is proved: leave out the method"),
 )
 WORST_PAIR_BOUND = Bound(
     "worst_pair",

@@ -101,17 +101,8 @@ def _skipped(subject: Subject) -> bool:
     if mechanism is None or (groups_of(mechanism) is None and is_large_table(listed(subject))):
         return True
     pairs = _first_pairs(subject)
-    few = all(len(triples) <= MOST_LAWS and _are_short(triples) for triples in pairs)
-    return not few or len(pairs) > _MOST_PAIRS
-
-
-def _has_groups(subject: Subject) -> bool:
-    """Return whether groups of pairs are declared, of which several have to be searched."""
-    return subject.mechanism is not None and groups_of(subject.mechanism) is not None
-
-
-def _are_short(triples: tuple[Reduction, ...]) -> bool:
-    return all(len(t.decomposition.components) <= _MOST_VALUES for t in triples)
+    few = all(len(triples) <= MOST_LAWS for triples in pairs) and len(pairs) <= _MOST_PAIRS
+    return not few or any(len(t.decomposition.components) > _MOST_VALUES for triples in pairs for t in triples)
 
 
 def _first_pairs(subject: Subject) -> list[tuple[Reduction, ...]]:
@@ -150,5 +141,5 @@ FEW_MESSAGES = Bound(
     skip_by_default=_skipped,
     too_costly=_too_costly,
     only_above=_ONLY_ABOVE,
-    takes_seconds=_has_groups,
+    takes_seconds=lambda subject: subject.mechanism is not None and groups_of(subject.mechanism) is not None,
 )

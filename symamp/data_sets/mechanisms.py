@@ -84,10 +84,6 @@ class TripleSpace(DataSpace):
 # -------------------------- All other users hold one input x*: every triple (x0, x1, x*) if they are few, else the best
 
 
-def _propose_constant(space: DataSpace, level: Level | None, n: int) -> Proposals:
-    return (space.constant(pair, other) for pair, other in _chosen(space, level, n))
-
-
 def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pair, str]]:
     table = space.table
     if table is None or (level is not None and is_small(table)):
@@ -100,7 +96,9 @@ def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pai
     yield from (((x[i], x[j]), x[other]) for i, j, other in worst_triples(table, level, n, ESTIMATED))
 
 
-CONSTANT_BACKGROUND = Proposer("constant_background", _propose_constant)
+CONSTANT_BACKGROUND = Proposer(
+    "constant_background", lambda space, *at: (space.constant(pair, other) for pair, other in _chosen(space, *at))
+)
 
 
 # ------------------------------------------- All other users hold an input that the family declares as a representative

@@ -93,10 +93,6 @@ _POSITIVE = Range(sp.S.Zero, None)
 Interval = tuple[sp.Expr | None, sp.Expr | None, bool]  # ends, and whether they may be attained
 
 
-def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
-    return sp.exp(exponent) if base is sp.E else sp.Pow(base, exponent)
-
-
 def _monotone(g: normal_form.Generator, interval: Interval, rising: bool) -> Range:
     """The range of base**(unit*core) for a core in the interval, where base >= 1 (rising) or 0 < base <= 1."""
 
@@ -105,7 +101,9 @@ def _monotone(g: normal_form.Generator, interval: Interval, rising: bool) -> Ran
             return None
         exponent = g.unit * bound
         # Powers too large to write down are left out: a weaker bound, never a wrong one.
-        return None if exponent.is_Rational and abs(exponent) > _LARGEST_BOUND_EXPONENT else _power(g.base, exponent)
+        if exponent.is_Rational and abs(exponent) > _LARGEST_BOUND_EXPONENT:
+            return None
+        return sp.exp(exponent) if g.base is sp.E else sp.Pow(g.base, exponent)
 
     low, high, closed = interval
     lower, upper = (end(low), end(high)) if rising else (end(high), end(low))

@@ -52,7 +52,11 @@ class _Put:
         if isinstance(e, sp.Pow | power):
             return self.raised(*e.args)
         args = [self.made(a) for a in e.args]
-        if isinstance(e, sp.exp) and args[0].has(sp.log) and _is_long(args[0]):
+        if (
+            isinstance(e, sp.exp)
+            and args[0].has(sp.log)
+            and any(abs(number.p) > MOST_EXPONENT for number in args[0].atoms(sp.Integer))
+        ):
             return power(sp.E, args[0])  # SymPy would turn exp(10**9*log(2)) into an integer
         return binomial(*args) if isinstance(e, sp.binomial) else e.func(*args)
 
@@ -71,10 +75,6 @@ class _Put:
         if not large or not small.is_Integer or is_large(b, int(small)):
             return 1 / power(b, -n) if n < 0 else power(b, n)
         return sp.Mul(*large, sp.Pow(b, small))
-
-
-def _is_long(argument: sp.Expr) -> bool:
-    return any(abs(number.p) > MOST_EXPONENT for number in argument.atoms(sp.Integer))
 
 
 def _compare(expr: sp.Expr, values: Mapping[sp.Symbol, sp.Expr], found: sp.Expr) -> None:

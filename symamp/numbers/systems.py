@@ -54,10 +54,6 @@ def _flint_power(base: Number, exponent: Number) -> Number:
     return (flint.acb(found) ** flint.fmpz(exponent)).real if found.contains(0) else found ** flint.fmpz(exponent)
 
 
-def _numpy_power(base: Number, exponent: Number) -> Number:
-    return np.power(base, np.float64(exponent)) if isinstance(exponent, int) else np.power(base, exponent)
-
-
 FLINT = NumberSystem(
     "flint",
     lambda p, q: flint.arb(p) if q == 1 else flint.arb(flint.fmpq(p, q)),
@@ -104,7 +100,7 @@ NUMPY = NumberSystem(
     np.exp,
     np.log,
     np.sqrt,
-    _numpy_power,
+    lambda x, n: np.power(x, np.float64(n) if isinstance(n, int) else n),
     lambda: np.float64(math.pi),
     np.expm1,
     lambda x, y: x + 1j * y,

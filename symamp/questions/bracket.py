@@ -58,7 +58,9 @@ class ShownAsTable(ShownAsText):
     def to_latex(self) -> str:
         """Return the table in LaTeX, as a tabular."""
         lines = [
-            " & ".join(_latex_cell(cell(x, self._ends.get(c))) for x, c in zip(row, self.columns, strict=True))
+            " & ".join(
+                cell(x, self._ends.get(c)).translate(_LATEX_SIGNS) for x, c in zip(row, self.columns, strict=True)
+            )
             for row in (self.columns, *self._cells())
         ]
         head, *body = (rf"{line} \\" for line in lines)
@@ -76,10 +78,6 @@ class ShownAsTable(ShownAsText):
 
 
 _LATEX_SIGNS = str.maketrans({c: rf"\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"})
-
-
-def _latex_cell(text: str) -> str:
-    return text.translate(_LATEX_SIGNS)
 
 
 def html_table(
@@ -176,7 +174,7 @@ class TwoEnds(ShownAsText):
 
     def to_latex(self, digits: int = 6) -> str:
         """Return quantity and bracket in LaTeX, rounded outward to so many significant digits."""
-        ends = (_LATEX_POWER.sub(_as_power, end) for end in self._both(digit_count(digits), "g"))
+        ends = (_LATEX_POWER.sub(r" \\cdot 10^{\1\2}", end) for end in self._both(digit_count(digits), "g"))
         low, high = (r"\infty" if end == "inf" else end for end in ends)
         return rf"{_LATEX_NAMES.get(self._name, self._name)} \in [{low}, {high}]"
 
@@ -260,12 +258,8 @@ class ManyEnds(ShownAsTable):
         raise ArgumentError("float", wrong, 'take one of its ends, or print f"{answer:.6f}"')
 
 
-_NUMBER_FORMAT, _LATEX_POWER = re.compile(r"\.(\d{1,3})([efg])"), re.compile(r"e([+-])0*(\d+)$")
+_NUMBER_FORMAT, _LATEX_POWER = re.compile(r"\.(\d{1,3})([efg])"), re.compile(r"e\+?(-?)0*(\d+)$")
 _LATEX_NAMES = {"epsilon": r"\varepsilon", "delta": r"\delta", "eps0": r"\varepsilon_0", "rounds": r"\mathrm{rounds}"}
-
-
-def _as_power(found: re.Match[str]) -> str:
-    return rf" \cdot 10^{{{found[1].replace('+', '')}{found[2]}}}"
 
 
 class Bracket(TwoEnds):

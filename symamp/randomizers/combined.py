@@ -236,15 +236,11 @@ def _seen_atom(atom: Atom, i: int, j: int, k: int | None) -> Atom:
         return Atom(ratios[i], ratios[j], atom.mass, i == j or atom.equal_ratios)
     hidden = ratios[k]
     return Atom(
-        _one if i == k else lambda: ratios[i]() / hidden(),
-        _one if j == k else lambda: ratios[j]() / hidden(),
+        lambda: arb(1) if i == k else ratios[i]() / hidden(),
+        lambda: arb(1) if j == k else ratios[j]() / hidden(),
         lambda: atom.mass() * hidden(),
         i == j or atom.equal_ratios,
     )
-
-
-def _one() -> arb:
-    return arb(1)
 
 
 # ---------- What a combined mechanism asks of one of its parts: pairs of values, equal ones included, and their triples

@@ -211,7 +211,8 @@ class Family(Parametrised, Mechanism):
 
     def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:
         """Return the family with large exponents as symbols, and their values; (self, {}) if there are none."""
-        large = {p.name: p for p in self.declared if p.name in self.exponents and _is_large(self.values[p.name])}
+        given = {p.name: (p, self.values[p.name]) for p in self.declared if p.name in self.exponents}
+        large = {name: p for name, (p, x) in given.items() if x.is_Integer and x > _LARGEST_EXPANDED}
         if not large:
             return self, {}
         free: dict[str, object] = {name: value for name, value in self.values.items() if name not in large}
@@ -308,10 +309,6 @@ def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], Fini
 
 def _is_symbol(value: object, parameter: Parameter) -> bool:
     return isinstance(value, sp.Basic) and bool(value == parameter.symbol)  # an array would compare its elements
-
-
-def _is_large(value: sp.Expr) -> bool:
-    return bool(value.is_Integer and value > _LARGEST_EXPANDED)
 
 
 def _narrowed(declared: Parameter, given: Parameter) -> Parameter:

@@ -563,7 +563,7 @@ def corners(
     if m.is_Integer and m > _MOST_CHOSEN:
         raise ArgumentError("mechanism", Problem(f"{d} signs are too many to run"), "take a smaller dimension")
     # The mean of <y, v>_+ is d times half of this, over all corners.
-    mean_sign = _central(m)
+    mean_sign = sp.Rational(comb(2 * int(m), int(m)), 4 ** int(m)) if m.is_Integer else binomial(2 * m, m) / 4**m
     scale = normal((chance / shares[0] - (1 - chance) / shares[1]) * mean_sign / 2)
 
     def draw(values: Array, rng: Rng) -> Array:
@@ -590,11 +590,6 @@ def corners(
         lambda reports: reports / double(scale),
         **told,
     )
-
-
-def _central(m: sp.Expr) -> sp.Expr:
-    """Return binomial(2m, m)/4^m."""
-    return sp.Rational(comb(2 * int(m), int(m)), 4 ** int(m)) if m.is_Integer else binomial(2 * m, m) / 4**m
 
 
 # ----------------------------------------------------------------------------------------------------------- A table

@@ -278,15 +278,13 @@ def heterogeneous(
     return crowd if honest is None else crowd.honest(honest)
 
 
-def _besides_dropout(who: Participation) -> Participation:
-    return replace(who, present=sp.S.One, words=())
-
-
 _HONEST = "say colluding, a chance of each; heterogeneous(..., honest=...) says how many of each group do not collude"
 _UNKNOWN: tuple[tuple[Callable[[HeterogeneousUsers, Participation], object], str, str], ...] = (
     (lambda crowd, _: crowd.shuffled == DATA, "all positions are seen where data are shuffled", "shuffle messages"),
     (
-        lambda crowd, who: (crowd.who != EVERYBODY and who.runs) or _besides_dropout(crowd.who) != EVERYBODY,
+        lambda crowd, who: (
+            (crowd.who != EVERYBODY and who.runs) or replace(crowd.who, present=sp.S.One, words=()) != EVERYBODY
+        ),
         "the users already have one",
         _ONCE,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, reduce
 from typing import ClassVar
@@ -76,7 +76,8 @@ class Victims:
             return MaxOverPairs((ShuffledData(self),))
         who = self.crowd.who
         if who.is_poisson or who.worlds() != ((1, 1),):
-            return MaxOverPairs.of(part for v in _one_order(self.each) for part in who.of(behind_all(v)))
+            one_order = {v.pair: v for v in self.each}.values()
+            return MaxOverPairs.of(part for v in one_order for part in who.of(behind_all(v)))
         return MaxOverPairs(tuple(CommonBlanket(self, pair) for pair in self.pairs))
 
     def __getstate__(self) -> dict[str, object]:
@@ -88,11 +89,6 @@ class Victims:
 def columns_of(crowd: HeterogeneousUsers) -> dict[tuple[int, tuple[str, str]], Victim]:
     """Return the columns of all mechanisms for each group of victims and pair of inputs."""
     return {(v.group, v.names): v for v in victims(crowd)}
-
-
-def _one_order(found: Iterable[Victim]) -> Iterable[Victim]:
-    """Return one for each pair of inputs."""
-    return {v.pair: v for v in found}.values()
 
 
 @dataclass(frozen=True)

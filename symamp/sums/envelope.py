@@ -304,7 +304,7 @@ def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = Non
     of the largest value. ``most_nodes`` is at least 128 and twice the atoms of the largest law unless given. Values
     are at least -2^64 times the largest, where that is above 1: lower ones are lifted.
     """
-    most = most_nodes or _usual_nodes(laws)
+    most = most_nodes or max(_FEW_NODES, 2 * max((len(law.atoms) for law in laws), default=0))
     bits = 2 * flint.ctx.prec
     with at_precision(bits):
         balls = _lifted([ball_gparv(law, level) for law in laws])
@@ -320,10 +320,6 @@ def _lifted(laws: Sequence[BallGparv]) -> list[BallGparv]:
     largest = max((v.upper() for g in laws for v in g.values), default=arb(1)).max(arb(1))
     least = -(largest * arb(2) ** _DEEP)
     return [replace(g, values=tuple(v.max(least) for v in g.values)) for g in laws]
-
-
-def _usual_nodes(laws: Sequence[Law]) -> int:
-    return max(_FEW_NODES, 2 * max((len(law.atoms) for law in laws), default=0))
 
 
 @dataclass(frozen=True)

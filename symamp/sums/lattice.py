@@ -353,7 +353,8 @@ class Tail:
         """Return a ball whose upper end bounds the tilted mass at k and beyond."""
         if k >= self.end > 0 or k <= self.end < 0:
             return arb(0)
-        return _at_most_one(self.size * (self.rate * k).exp())
+        bound = self.size * (self.rate * k).exp()
+        return bound.min(arb(1)) if bound.is_finite() else arb(1)
 
 
 @dataclass(frozen=True)
@@ -385,7 +386,8 @@ class Pointwise:
         if self.wrapped.first <= k <= self.wrapped.last:
             length = self.wrapped.length
             wrapped_around = self.above.beyond(k + length) + self.below.beyond(k - length)
-            low, high = _ends(self.wrapped.ball(k), wrapped_around, high)
+            found = self.wrapped.ball(k)
+            low, high = (found - wrapped_around).lower().max(arb(0)), found.upper().max(arb(0)).min(high)
         if high == 0:
             return high, high
         weight = (self.log_scale - arb(self.theta) * k).exp()
@@ -425,15 +427,6 @@ class Pointwise:
         bound = np.exp(np.minimum(exponent + _SLACK * (1.0 + abs(size) + np.abs(exponent)), 0.0))
         reached = k < tail.end if tail.end > 0 else k > tail.end
         return np.where(reached, bound, 0.0)
-
-
-def _ends(found: arb, wrapped_around: arb, most: arb) -> tuple[arb, arb]:
-    """Return ends for a tilted probability from the wrapped one, what may have come round, and another upper bound."""
-    return (found - wrapped_around).lower().max(arb(0)), found.upper().max(arb(0)).min(most)
-
-
-def _at_most_one(bound: arb) -> arb:
-    return bound.min(arb(1)) if bound.is_finite() else arb(1)
 
 
 # --------------- How far a lattice raises E[S_+]: a bound from the law of the sum on it (docs/proofs/fft.md, section 5)

@@ -13,10 +13,6 @@ from symamp.literature.closed_form import ClosedForm, Condition, Provenance, Set
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 
 
-def _efmrtt(s: Setting, delta: arb) -> arb:
-    return 12 * s.eps0 * root(-delta.log() / s.n)
-
-
 def _efmrtt_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
     return (
         Condition("eps0 < 1/2", s.eps0 < arb(1) / 2),
@@ -80,7 +76,7 @@ FORMS = (
         ProofStatus.PROVED,
         "Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, main theorem (Wang 2023, section 2)",
         "amplification by shuffling, the first closed form",
-        epsilon=_efmrtt,
+        epsilon=lambda s, delta: 12 * s.eps0 * root(-delta.log() / s.n),
         conditions=_efmrtt_conditions,
         provenance=Provenance.RESTATED,
     ),

@@ -16,7 +16,8 @@ _ORDERS = (*range(2, 33), *range(36, 65, 4), *range(72, 129, 8), *range(144, 257
 
 def shuffled_order(s: Setting, order: int) -> arb:
     """Return the Rényi bound of the shuffled messages at an integer order >= 2, CCS 2021."""
-    return log_one_plus(_common(s, order) + _rest_of_ccs(s, order)) / (order - 1)
+    rest = (s.eps0 * order - (arb(s.n) - 1) / (8 * s.t)).exp()
+    return log_one_plus(_common(s, order) + rest) / (order - 1)
 
 
 def sampled_order(s: Setting, order: int) -> arb:
@@ -25,10 +26,6 @@ def sampled_order(s: Setting, order: int) -> arb:
     x = (t * t - 1) / (2 * t)
     rest = ((1 + x) ** order - 1 - order * x) * (-(arb(s.n) - 1) / (8 * t)).exp()
     return log_one_plus(_common(s, order, 4) + rest) / (order - 1)
-
-
-def _rest_of_ccs(s: Setting, order: int) -> arb:
-    return (s.eps0 * order - (arb(s.n) - 1) / (8 * s.t)).exp()
 
 
 def _common(s: Setting, order: int, first: int = 1) -> arb:

@@ -94,7 +94,9 @@ def table_from_json(data: object) -> FiniteMechanism:
     Raises FormatError, ExpressionError, and what ``FiniteMechanism`` raises (see ``load_mechanism``).
     """
     document, name, parameters = read_document(data, "mechanism")
-    inputs, messages = (_labels(document[key], key) for key in ("inputs", "messages"))
+    inputs, messages = (
+        [read_label(label, f"{key}[{i}]") for i, label in enumerate(document[key])] for key in ("inputs", "messages")
+    )
     if len(inputs) * len(messages) > _MOST_ENTRIES:
         sizes = f"{len(inputs)} inputs and {len(messages)} messages"
         raise FormatError("table", sizes, f"at most {_MOST_ENTRIES} entries")
@@ -115,10 +117,6 @@ def table_from_json(data: object) -> FiniteMechanism:
                 raise FormatError(place, Problem(f"{y!r} is no message"), f"it takes {one_of(messages, y)}")
             table[x][y] = read_expression(value, f"{place}[{json.dumps(y)}]", symbols, seen, points, probes)
     return FiniteMechanism(table, parameters=parameters, name=name)
-
-
-def _labels(labels: list[str], place: str) -> tuple[str, ...]:
-    return tuple(read_label(label, f"{place}[{i}]") for i, label in enumerate(labels))
 
 
 # ----------------------------- Mechanisms made of others from JSON documents: format version 1, docs/combined_format.md

@@ -502,10 +502,7 @@ class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
         """Return the ratio from which on one message decides alone at this level and number of users."""
         e = min(1.0 + level.rough_minus_one(), _LARGEST_E)  # any cut will do
         # The others' ratios r1 count E times.
-        return _rounded(n * (e - 1.0) + _DEVIATIONS * (self._deviation(n) * sqrt((1.0 + e * e) / 2.0) + 1.0))
-
-    def _deviation(self, n: int) -> float:
-        return sqrt(n * self.spread())
+        return _rounded(n * (e - 1.0) + _DEVIATIONS * (sqrt(n * self.spread() * (1.0 + e * e) / 2.0) + 1.0))
 
 
 @lru_cache(maxsize=64)

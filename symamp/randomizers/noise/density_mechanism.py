@@ -539,7 +539,8 @@ def DensityMechanism(  # noqa: N802  (what it returns is a mechanism, of the kin
     x, y = _symbol(density, x, "x"), _symbol(density, y, "y")
     if is_noise and isinstance(inputs, tuple):
         return NoiseDensity(density, x, y, inputs=inputs)
-    formulas = [density, *(_formula(m) for m in (masses or {}).values())]
+    given = (masses or {}).values()
+    formulas = [density, *(m if isinstance(m, sp.Expr) else exact_number(m, "masses") for m in given)]
     for k, formula in enumerate(formulas):
         if formula.has(sp.Float) or not formula.free_symbols <= ({x, y} if k == 0 else {x}):
             name = "masses" if k else "density"
@@ -565,7 +566,3 @@ def _symbol(density: sp.Expr, given: object, name: str) -> sp.Symbol:
     if not isinstance(found, sp.Symbol) or any(getattr(found, f"is_{fact}") is not None for fact in _FACTS):
         raise ArgumentError(name, given, "a SymPy symbol without assumptions, or with real=True")
     return found
-
-
-def _formula(mass: object) -> sp.Expr:
-    return mass if isinstance(mass, sp.Expr) else exact_number(mass, "masses")
