@@ -1,13 +1,15 @@
-"""Data sets of a mechanism with listed messages, or of a triple; those in which all other users hold one input."""
+"""Data sets of a mechanism with listed messages, of a triple, of noise and of densities; constant backgrounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 import sympy as sp
 
-from symamp.bounds.bound import DataSetBound
+from symamp.bounds.bound import DataSetBound, DataSets
+from symamp.bounds.densities import SmoothPairBound
 from symamp.bounds.few_users import CountedUsers, are_few
 from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.own_law import own_parts
@@ -17,11 +19,16 @@ from symamp.bounds.subject import Subject
 from symamp.bounds.two_messages import FixedCounts
 from symamp.data_sets.proposer import DataSpace, Pair, Proposals, Proposer, in_turn
 from symamp.decompositions.blanket import Weights
+from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.randomizer import groups_of
+from symamp.laws.density import finite_law
 from symamp.laws.law import Level
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.noise.additive_noise import AdditiveNoise
+from symamp.randomizers.noise.densities import Densities
+from symamp.settings.participation import Participation
 
 # ---------------------------------------------------------------------- The data sets of one mechanism, and of a triple
 
@@ -116,3 +123,71 @@ def _are_declared(space: DataSpace) -> bool:
 
 
 DECLARED_INPUTS = Proposer("declared_inputs", _propose_declared, _are_declared)
+
+
+# ----------------------- Data sets of noise and of densities: the divergence of a data set lies between two finite laws
+
+_CELLS, _FEWEST_CELLS = 160, 16
+"""How many cells of messages are distinguished in all, and at least in one piece: more cells, closer data sets."""
+
+
+class SmoothDataSet(SmoothPairBound):
+    """Data sets in which all other users hold the input ``other``."""
+
+    @property
+    def data_sets(self) -> DataSets:
+        """All other users hold the same input."""
+        return DataSets(*self.pair, ((str(self.other), "1"),))
+
+    def in_cells(self, level: Level, n: int) -> Reduction:
+        """Return the triple of messages of which only the cell is seen, chosen for this level and n.
+
+        Guarantee
+        ---------
+        Its messages are a post-processing of those of the data sets: for every level, every n and every number of
+        rounds their divergence is at most that of the data sets. Proof: docs/proofs/smooth_laws.md.
+        """
+        law = self.noise.laws(self.pair, level, n, self.other)[0]
+        cells = max(_CELLS // max(len(law.pieces), 1), _FEWEST_CELLS)
+        triple = LawTriple(finite_law(law, False, cells), self.pair)
+        return Reduction(self.method, self.proof_status, self.source, triple, ((str(self.other), sp.Integer(1)),))
+
+
+class SmoothSpace(DataSpace):
+    """The data sets of noise at the ends of an interval of inputs, or of densities: all others hold one input."""
+
+    def __init__(self, noise: AdditiveNoise | Densities) -> None:
+        self._noise = noise
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        return self._noise.pairs()
+
+    def others(self, pair: Pair) -> Sequence[str]:
+        return self._noise.held_inputs
+
+    def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
+        return SmoothDataSet(self._noise, pair, "data set", DATA_SETS, weights[0][0]) if len(weights) == 1 else None
+
+
+# ----------------------------- Data sets if not everyone takes part: those of the mechanism, transformed by the setting
+
+
+class SeenSpace(DataSpace):
+    """The triples of a space; data sets that are none, such as counts of inputs, are left out."""
+
+    def __init__(self, proposed: DataSpace, participation: Participation) -> None:
+        self._proposed, self._participation = proposed, participation
+        self.member, self.table = proposed.member, proposed.table
+
+    @property
+    def proposed(self) -> DataSpace:
+        return self._proposed
+
+    def seen(self, part: DataSetBound, level: Level | None, n: int) -> Iterable[DataSetBound]:
+        """Return the parts of the data sets, in both orders where the victim's report is removed."""
+        if isinstance(part, SmoothDataSet):
+            if level is None:
+                return ()
+            part = part.in_cells(level, n)
+        return cast(Iterable[DataSetBound], self._participation.of(part))

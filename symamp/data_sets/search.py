@@ -12,9 +12,7 @@ from symamp import data_sets
 from symamp.bounds.bound import AttainedBound, DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
 from symamp.bounds.pairs_of_a_table import work_of_triples
 from symamp.bounds.subject import Subject
-from symamp.data_sets.densities import SmoothDataSet, SmoothSpace
-from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
-from symamp.data_sets.participation import SeenSpace
+from symamp.data_sets.mechanisms import MechanismSpace, SeenSpace, SmoothDataSet, SmoothSpace, TripleSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums, spaces_of_victims
 from symamp.laws.law import Level

@@ -10,7 +10,7 @@ from math import exp, inf, log
 from flint import arb
 
 from symamp.bounds.bound import DataSetBound, DataSets
-from symamp.data_sets.participation import SeenSpace
+from symamp.data_sets.mechanisms import SeenSpace
 from symamp.data_sets.proposer import DataSpace, Pair, in_turn
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.to_law import number

@@ -12,7 +12,7 @@ import sympy as sp
 import symamp as sa
 from symamp.bounds.bound import ROUGH
 from symamp.bounds.reduction import dataset_reduction
-from symamp.data_sets.densities import SmoothDataSet
+from symamp.data_sets.mechanisms import SmoothDataSet
 from symamp.laws.law import Level
 from symamp.randomizers.noise.densities import Boxes, Densities, dominating_table, fallback_atoms
 from symamp.randomizers.noise.density import largest_value

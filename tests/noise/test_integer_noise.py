@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.data_sets.densities import SmoothDataSet
+from symamp.data_sets.mechanisms import SmoothDataSet
 from symamp.laws.law import Level
 from symamp.sums.divergence import Settings
 
