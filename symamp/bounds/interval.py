@@ -29,6 +29,7 @@ from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
+from symamp.randomizers.noise.density_mechanism import IntervalDensities
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.moments import bounds_by_moments, rough_bounds
@@ -546,7 +547,9 @@ def _by_blanket(
 
 
 def _noise_of(subject: Subject) -> Noise | None:
-    mechanism = subject.mechanism
+    mechanism, densities = subject.mechanism, subject.densities
+    if isinstance(densities, IntervalDensities):
+        return densities
     return mechanism if isinstance(mechanism, DiscreteLaplace) else subject.noise
 
 
@@ -579,9 +582,9 @@ def _no_smooth_noise(subject: Subject) -> str | None:
 
 NOISE = Hypothesis(
     "noise",
-    "Messages carry noise with a log-concave density, or Cauchy noise, and inputs fill an interval; or inputs are "
-    "integers, and messages carry discrete Laplace noise that is clipped to them, or discrete Gaussian noise where "
-    "they are few.",
+    "Messages carry noise with a log-concave density, or Cauchy noise, and inputs fill an interval; or such noise is "
+    "truncated to messages around the inputs, and their ends are proved to be the worst pair; or inputs are integers, "
+    "and messages carry discrete Laplace noise that is clipped to them, or discrete Gaussian noise where they are few.",
     every(_no_smooth_noise),
 )
 INTERVAL = Bound(

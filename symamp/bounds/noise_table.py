@@ -24,11 +24,12 @@ from symamp.formulas.normal_form import normal
 from symamp.laws.law import Atom, Floats, Law, Number
 from symamp.numbers.disks import exponentials
 from symamp.numbers.dyadic import float_above
-from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.rationals import fmpq_of, fraction_of
 from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
+from symamp.randomizers.noise.density_mechanism import IntervalDensities, Truncated, X
 from symamp.randomizers.noise.distributions import Cauchy, DiscreteGaussian, Laplace
 from symamp.sums.inversion import falling_root
 from symamp.sums.kernels.tilted import exp_minus_linear
@@ -49,9 +50,11 @@ _FARTHEST = -60, 100.0
 """Noise that is farther away, in units of 1/c, with a chance of 2^-60 has tails for which there would be many cells."""
 _FINE, _GROWTH = 256, (0.02, 0.05)
 """Cells on which q is bounded: their number on the interval, their growth beyond it, and the part of 1/c they reach."""
-_FIRST_COST, _NO_WORSE = 1.5e-4, 0.992
+_FIRST_COST, _FLAT_COST, _NO_WORSE = 1.5e-4, 5e-4, 0.992
 """What the first cell of other users' inputs may cost of the chi-square; how large, relatively, that of an inner input
 may become by thinning."""
+_LEAST_SQUARE = 2.0**-10
+"""The least c^2 of truncated noise, where 0 would do."""
 _MOST_PLACES = 24
 """Places of other users up to 1/2."""
 _MOST_INTEGERS, _MOST_MESSAGES, _MOST_DEVIATIONS = 32, 1000, 6.0
@@ -73,7 +76,7 @@ _APART = 4.0
 """Messages whose ratios to the least density differ by less than this factor are one part of a remainder."""
 
 
-Noise = AdditiveNoise | DiscreteLaplace
+Noise = AdditiveNoise | DiscreteLaplace | IntervalDensities
 
 
 def _dyadic(place: float) -> float:
@@ -106,7 +109,7 @@ class Shape:
     False
     """
 
-    def __init__(self, noise: AdditiveNoise) -> None:
+    def __init__(self, noise: AdditiveNoise | IntervalDensities) -> None:
         found = noise.half_density()
         self.noise, self._has_density, self._half = noise, found is not None, sp.S.Zero if found is None else found
         self._f = Holomorphic(self._half, Z)
@@ -189,6 +192,8 @@ class Shape:
     """The inputs, where they are few; and those of other users that have a class."""
     unit = 1
     """The length of the interval, in units of the noise."""
+    first_cost = _FIRST_COST
+    """What a cell of other users' inputs beside the worst one may cost of the chi-square."""
     steps = 0
     """The number of steps from 0 to 1 where inputs are integers, else 0: places are names of multiples of 1/steps."""
 
@@ -267,9 +272,9 @@ class Shape:
 
     def steep(self, cells: Floats) -> Floats:
         """Return by how much, relatively, what interpolates bends on cells of messages."""
-        if self.has_rate:
-            return np.full(len(cells), 8.0 * self.bend)
         with at_precision(BALL_BITS):
+            if self.has_rate:
+                return np.full(len(cells), _above(self.c() ** 2) * _ROUNDED)
             a = _above(self.precision()) * _ROUNDED
         return np.asarray(a * a / 4.0 * np.exp(a * cells / 2.0) * _ROUNDED)
 
@@ -291,6 +296,10 @@ class Shape:
         size = (first / second).log()
         return (-size * size / 8).exp()
 
+    def thinned(self, length: float, slopes: Floats) -> Floats:
+        """Return about the same for inputs at a distance, where messages have these slopes."""
+        return np.asarray(np.exp(-((length * slopes) ** 2) / 8.0))
+
     def at(self, z: float) -> arb:
         """Return f(z) at a fixed precision."""
         z = abs(round(z * self.steps)) if self.steps else abs(z)
@@ -302,6 +311,11 @@ class Shape:
     def _value(self, z: float) -> arb:
         """Return f(z), for z >= 0 in steps where there are some."""
         return self._f(acb(z)).real
+
+    def survival(self, z: arb) -> arb:
+        """Return P(Z > z)."""
+        assert isinstance(self.noise, AdditiveNoise)
+        return self.noise.survival(z)
 
     @cached_property
     def scale(self) -> float:
@@ -325,7 +339,7 @@ class Shape:
     def _mass(self, a: float, b: float) -> arb:
         """Return the mass of z between two numbers of one sign."""
         near, far = sorted((abs(a), abs(b)))
-        return self.noise.survival(arb(near)) - self.noise.survival(arb(far))
+        return self.survival(arb(near)) - self.survival(arb(far))
 
     def reach(self, log2_mass: int) -> float:
         """Return how far beyond the interval messages go: beyond it there is less mass than this, on either side."""
@@ -333,11 +347,11 @@ class Shape:
             return 0.0
         with at_precision(BALL_BITS):
             low, high = 0.0, self.scale
-            while high < 2.0**20 and not self.noise.survival(arb(high)) < arb(2) ** log2_mass:
+            while high < 2.0**20 and not self.survival(arb(high)) < arb(2) ** log2_mass:
                 low, high = high, 2.0 * high
             for _ in range(8):
                 middle = 0.5 * (low + high)
-                low, high = (low, middle) if self.noise.survival(arb(middle)) < arb(2) ** log2_mass else (middle, high)
+                low, high = (low, middle) if self.survival(arb(middle)) < arb(2) ** log2_mass else (middle, high)
         return ceil(high * 64.0) / 64.0
 
     def bends(self, far: float) -> Bends:
@@ -345,11 +359,16 @@ class Shape:
         ends, low, high = self._bounds(normal(self.rate**2 * self._half - sp.diff(self._half, Z, 2)), far)
         return Bends(ends, high if self.has_rate else np.maximum(high, -low))
 
+    @property
+    def longest(self) -> float:
+        """How long cells beyond the interval may be on which functions are bounded."""
+        return _GROWTH[1] / self.float_rate
+
     def _bounds(self, formula: sp.Expr, far: float) -> tuple[Floats, Floats, Floats]:
         """Return cells of z up to 1 + far, and the least and the largest value of a formula in z on each."""
         ends = [k / _FINE for k in range(_FINE + 1)]
         while ends[-1] < 1.0 + far:
-            ends.append(ends[-1] + max(1.0 / _FINE, min(_GROWTH[0] * (ends[-1] - 1.0), _GROWTH[1] / self.float_rate)))
+            ends.append(ends[-1] + max(1.0 / _FINE, min(_GROWTH[0] * (ends[-1] - 1.0), self.longest)))
         if formula == 0:
             return np.array(ends), np.zeros(len(ends) - 1), np.zeros(len(ends) - 1)
         q = Holomorphic(formula, Z)
@@ -506,12 +525,84 @@ class _OnCircle(Shape):
         return (-5 * (arb(h) / self._s) ** 2 / 32).exp()
 
 
+class _InWindow(Shape):
+    """Truncated noise: messages end, the density is f(y - x)/N(x), and N(0) = 1 is the least value of N.
+
+    c is such that f'' <= c^2 f on all of the window. All that is bounded of f is so of f/N.
+    """
+
+    has_rate, has_exponential_tail, is_whole = True, False, True
+    longest = inf  # the rate is found on these cells
+    first_cost = _FLAT_COST  # the chi-square hardly changes near the worst input of others
+
+    def __init__(self, noise: IntervalDensities) -> None:
+        super().__init__(noise)
+        self._cut, self._whole = noise.truncated, cache(self._whole_at)
+
+    @property
+    def _truncated(self) -> Truncated:
+        assert self._cut is not None
+        return self._cut
+
+    @cached_property
+    def _formula(self) -> Holomorphic:
+        return Holomorphic(self._truncated.whole, X)
+
+    def _whole_at(self, place: float) -> arb:
+        """Return N(x)."""
+        with at_precision(BALL_BITS):
+            return self._formula(acb(place)).real
+
+    @cached_property
+    def unsupported(self) -> str | None:
+        if self._cut is None:
+            return "here it is not proved to be truncated noise whose worst pair are the ends of the inputs"
+        far = self._cut.far
+        if not (far.is_Rational and fraction_of(far) == _dyadic(float(far))):
+            return "here messages begin at no multiple of 2^-20 times the length of the inputs"
+        smooth = np.isfinite(self._bounds(sp.diff(self._half, Z, 2), float(far))[2]).all()
+        return None if smooth and self.kink >= 0.0 else "here its density is not known to be smooth but at 0"
+
+    @cached_property
+    def rate(self) -> sp.Expr:
+        """A number c for which f'' <= c^2 f."""
+        square = normal(sp.diff(self._half, Z, 2) / self._half)
+        if not square.free_symbols:
+            return sp.sqrt(square)
+        most = float(self._bounds(square, self.reach(0))[2].max())
+        return sp.sqrt(sp.Rational(max(most, _LEAST_SQUARE)))
+
+    @cached_property
+    def bend(self) -> float:
+        """Mixtures of two inputs miss at most this times the square of their distance: (c^2 N - N'')/8 at most."""
+        whole = self._truncated.whole.xreplace({X: Z})
+        return float(self._bounds(normal(self.rate**2 * whole - sp.diff(whole, Z, 2)), 0.0)[2].max()) / 8.0 * _ROUNDED
+
+    @cached_property
+    def usual_ratio(self) -> float:
+        return float(number(self.noise.local_ratio())())
+
+    def reach(self, log2_mass: int) -> float:
+        return float(self._truncated.far)
+
+    def density(self, node: float, place: float) -> arb:
+        return self.at(node - place) / self._whole(place)
+
+    def kept(self, first: arb, second: arb, h: float) -> arb:
+        at_least = 1 / (self._whole(0.5) * (self.c() * arb(h) / 2).cosh())
+        return (1 - arb(self.bend) * arb(h) ** 2).max(at_least)
+
+    def thinned(self, length: float, slopes: Floats) -> Floats:
+        with at_precision(BALL_BITS):
+            return np.full(len(slopes), float(self.kept(arb(1), arb(1), length)))
+
+
 @lru_cache(maxsize=64)
 def shape_of(noise: Noise) -> Shape:
     """Return what is known of a noise."""
     if isinstance(noise, DiscreteLaplace):
         return _OnIntegers(noise)
-    kinds: dict[type, type[Shape]] = {DiscreteGaussian: _OfIntegers, Cauchy: _OnCircle}
+    kinds: dict[type, type[Shape]] = {DiscreteGaussian: _OfIntegers, Cauchy: _OnCircle, IntervalDensities: _InWindow}
     return kinds.get(Shape if noise.parameters else type(noise), Shape)(noise)
 
 
@@ -807,7 +898,7 @@ class Grid:
     def __init__(self, shape: Shape, cut: Cut) -> None:
         self.shape, self.far, self.cap = shape, shape.reach(cut.log2_mass), cut.cap
         with at_precision(BALL_BITS):
-            self.outside = 0.0 if shape.is_whole else _above(shape.noise.survival(arb(self.far) * shape.unit))
+            self.outside = 0.0 if shape.is_whole else _above(shape.survival(arb(self.far) * shape.unit))
         self._bends = shape.bends(self.far)
         self._steps = self._spaced() if shape.nodes(self.far) is None else []
         self._base = self._made(())
@@ -932,19 +1023,28 @@ class Grid:
         """
         if self.shape.places:
             return self.shape.others
-        worst = self._chi_square([(0.0, 1.0)], 0.0)
-        places = [0.0, self.shape.after(0.0, self._longest([(0.0, 1.0)], 0.0, worst * (1.0 + _FIRST_COST)))]
+        middle, start = self.shape.middle, 0.0
+        worst, inside = (self._chi_square([(0.0, 1.0)], x) for x in (0.0, middle))
+        if inside > worst:
+            worst, start = inside, middle
+
+        def there(far: float) -> float:
+            """Return the place at a distance from the worst one: others far from it are hardly harmed."""
+            return abs(start - far)
+
+        found = [0.0, self.shape.after(0.0, self._longest([(0.0, 1.0)], start, worst * (1.0 + self.shape.first_cost)))]
         pairs = [(a, 1.0) for a in np.linspace(0.0, 1.0, 9)[:-1].tolist()]
         pairs += [(0.0, b) for b in np.linspace(0.0, 1.0, 9)[1:-1].tolist()]
-        middle = self.shape.middle
-        while places[-1] < middle and len(places) < _MOST_PLACES:
-            last = places[-1]
-            own = self._chi_square(pairs, last) * (1.0 + _FIRST_COST)
-            longest = self._longest(pairs, last, max(worst * _NO_WORSE, own))
-            if 1.0 - 2.0 * last <= longest:
+        while found[-1] < middle and len(found) < _MOST_PLACES:
+            last = found[-1]
+            own = self._chi_square(pairs, there(last)) * (1.0 + self.shape.first_cost)
+            longest = self._longest(pairs, there(last), max(worst * _NO_WORSE, own))
+            if not start and 1.0 - 2.0 * last <= longest:
                 break
-            places.append(middle if middle - last <= 1.15 * longest else self.shape.after(last, longest))
-        half = {x for x in places if x <= 0.5}
+            reaches = middle - last <= 1.15 * longest
+            reaches = reaches and self._chi_square(pairs, there(last), middle - last) <= max(worst, own)
+            found.append(middle if reaches else self.shape.after(last, longest))
+        half = {0.0, *(there(far) for far in found if far <= middle)}
         return tuple(sorted({*half, *(1.0 - x for x in half)}))
 
     def _longest(self, pairs: Sequence[tuple[float, float]], place: float, most: float) -> float:
@@ -959,7 +1059,7 @@ class Grid:
         """Return the largest sum of (R(a) - R(b))^2/R(x) of some pairs, R(x) thinned for a cell of some length."""
         for x in {place, *(x for pair in pairs for x in pair)} - self._known.keys():
             self._known[x] = self._base.rows([x])[0]
-        row = self._known[place] * np.exp(-((length * self._slopes) ** 2) / 8.0)
+        row = self._known[place] * self.shape.thinned(length, self._slopes)
         return max(float(((self._known[a] - self._known[b]) ** 2 / row).sum()) for a, b in pairs)
 
     @cached_property

@@ -26,6 +26,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.noise.additive_noise import Z
+from symamp.randomizers.noise.density_mechanism import IntervalDensities
 from symamp.randomizers.noise.distributions import Cauchy, DiscreteGaussian
 from symamp.verifier import check as checks
 from symamp.verifier import mechanisms as read
@@ -236,7 +237,7 @@ def of_noise(noise: Noise) -> Described | None:
         sizes = {name: expression_text(size) for name, size in noise.values.items()}
         return Described({"kind": noise.slug.replace("-", " ")} | sizes, noise.pairs()[0])
     shape, half = shape_of(noise), noise.half_density()
-    if half is None:
+    if half is None or isinstance(noise, IntervalDensities):
         return None
     wave = sp.exp(-shape.rate * Z)
     if shape.has_exponential_tail:

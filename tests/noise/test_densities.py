@@ -87,8 +87,12 @@ def test_one_law_bounds_all_pairs_of_an_interval():
     # Boxes cost some per cent of eps, here 12 % of delta.
     assert ends.upper <= bound.upper <= 1.2 * ends.lower
     # The ends are the worst pair: no more than two inputs, where all data sets do not take part.
-    assert sa.delta(whole, n=10**6, eps="0.0015").method == "worst_pair"
-    assert overlap(sa.delta(whole, n=10**6, eps="0.0015"), sa.delta(two, n=10**6, eps="0.0015", method="density_pairs"))
+    worst = sa.delta(whole, n=10**6, eps="0.0015", method="worst_pair")
+    assert overlap(worst, sa.delta(two, n=10**6, eps="0.0015", method="density_pairs"))
+    # They do take part by default.
+    answer = sa.delta(whole, n=10**6, eps="0.0015")
+    assert answer.method == "interval"
+    assert worst.lower <= answer.lower <= answer.upper < worst.upper
     assert whole.local_epsilon() == 1
 
 

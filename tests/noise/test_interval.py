@@ -22,6 +22,7 @@ from symamp.laws.law import Level
 from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
+from symamp.randomizers.noise.density_mechanism import truncated
 from symamp.schemas.validation import check_document
 from symamp.sums.divergence import Settings
 from symamp.verifier import noise as verifier_noise
@@ -91,6 +92,51 @@ def test_the_table_is_above_the_noise():
         # Of the weight mu = (tanh(h/2) + tanh(h'/2))/2 of a message each part goes to the cell on that side.
         cells = [sum(Fraction(1, 6) * HALF ** abs(i - x) for i in (k, k + 1)) for k in range(INPUTS - 1)]
         assert cells == ROWS[x][1:-1]
+
+
+def row_in_window(x):
+    """Return the probabilities of the cells between the inputs where messages are truncated to them."""
+    masses = row(x)[1:-1]
+    return [m / sum(masses) for m in masses]
+
+
+def test_truncated_noise_bounds_every_pair_and_data_set_exactly():
+    """Boxes of pairs with the ends 0, 2, 4, in fractions: remainders of all data sets of two and three users."""
+    rows, E = [[*row_in_window(x), Fraction(0), Fraction(0)] for x in range(INPUTS)], Fraction(3, 2)
+
+    def both(a, b):
+        return zip(rows[a], rows[b], strict=True)
+
+    mass = [sum(row(x)[1:-1]) for x in range(INPUTS)]
+    with at_precision(128):
+        table = NoiseTable(shape_of(laplace_in_window(4 * sp.log(2))), [k / 32 for k in range(33)])
+        for x in range(INPUTS):  # the masses of nodes between two inputs, half of the outer ones, are those of the cell
+            found = np.array([float(p) for p in table.probabilities(x / 4)])
+            for k in range(INPUTS - 1):
+                inside = found[8 * k : 8 * k + 9].sum() - sum(found[y] / 2 for y in (8 * k, 8 * k + 8) if 0 < y < 32)
+                assert inside == pytest.approx(float(rows[x][k]), rel=1e-12)
+        for kappa, low in ((Fraction(1, 10), Fraction(1, 20)), (Fraction(1), Fraction(1, 2))):
+            for n, s in product((2, 3), (0.01, 0.1, 0.5)):
+                above = table.remainder(0.0, 0.5, True).side(n, float(kappa), s).rest
+                below = table.remainder(0.5, 1.0, False).side(n, float(low), s).rest
+                for others in combinations_with_replacement(range(INPUTS), n - 1):
+                    held = [rows[u] for u in others]
+                    # F(1) = (2/5) (F(0) + F(2)) and what is left: sinh(log 2)/sinh(2 log 2) = 2/5
+                    P, Q = (
+                        [(mass[a] * x + mass[b] * y) / (mass[a] + mass[b]) for x, y in both(a, b)]
+                        for a, b in ((0, 2), (2, 4))
+                    )
+                    rest = divergence_of([x - (1 + kappa) * y for x, y in zip(rows[1], P, strict=True)], held)
+                    rest_too = divergence_of([(1 - low) * y - x for x, y in zip(rows[3], Q, strict=True)], held)
+                    assert rest <= above
+                    assert rest_too <= below
+                    whole = divergence_of([x - E * y for x, y in both(1, 3)], held)
+                    lowered = E * (1 - low) / (1 + kappa)
+                    corners = max(
+                        divergence_of([x - lowered * y for x, y in both(i, j)], held)
+                        for i, j in product((0, 2), (2, 4))
+                    )
+                    assert whole <= (1 + kappa) * corners + rest + E * rest_too
 
 
 def test_the_mixture_and_its_remainders_bound_every_pair_exactly():
@@ -177,12 +223,63 @@ class Kinked(AdditiveNoise):
         return sp.log(1 + sp.exp(-sp.Rational(1, 2))) / sp.log(2)
 
 
+def shifted(f):
+    """Return the density of a message on an input, of noise with the density f."""
+    return lambda y, x: f(y - x)
+
+
+def cut(f, far=0.0):
+    """Return the same of noise that is truncated to messages from -far to 1 + far, its mass by quadrature."""
+
+    @cache
+    def whole(x):
+        places, weights = np.polynomial.legendre.leggauss(50)
+        wide = far + x, far + 1.0 - x
+        return sum(w / 2 * float(weights @ f(w * (1 + places) / 2)) for w in wide)
+
+    return lambda y, x: f(y - x) / whole(float(x))
+
+
+def laplace_in_window(c):
+    """Return Laplace noise on [0, 1] that is truncated to it."""
+    c = sp.S(c)
+    return sa.DensityMechanism(c * sp.exp(-c * FAR) / (2 - sp.exp(-c * X) - sp.exp(c * (X - 1))), X, Y, messages=(0, 1))
+
+
+def normal_in_window(sigma):
+    """Return the same of normal noise."""
+    a, b = ((z / sp.S(sigma) / sp.sqrt(2)) for z in (X, 1 - X))
+    whole = sp.sqrt(sp.pi / 2) * sp.S(sigma) * (sp.erf(a) + sp.erf(b))
+    return sa.DensityMechanism(sp.exp(-((FAR / sp.S(sigma)) ** 2) / 2) / whole, X, Y, messages=(0, 1))
+
+
+def logistic_in_window(c, far=0):
+    """Return the same of logistic noise, truncated to messages from -far to 1 + far."""
+    c, wave = sp.S(c), sp.exp(-sp.S(c) * FAR)
+    low, high = (1 / (1 + sp.exp(-c * (y - X))) for y in (-sp.S(far), 1 + sp.S(far)))
+    window = (-sp.S(far), 1 + sp.S(far))
+    return sa.DensityMechanism(c * wave / (1 + wave) ** 2 / (high - low), X, Y, messages=window)
+
+
+def logistic(c):
+    return lambda z: c * np.exp(-c * abs(z)) / (1 + np.exp(-c * abs(z))) ** 2
+
+
 NOISES = {
-    "Laplace": (sa.Laplace(eps0=2), lambda z: np.exp(-2 * abs(z))),
-    "logistic": (sa.Logistic(eps0=2), lambda z: 2 * np.exp(-2 * abs(z)) / (1 + np.exp(-2 * abs(z))) ** 2),
-    "own": (sa.DensityMechanism((1 + FAR) * sp.exp(-FAR) / 4, X, Y), lambda z: (1 + abs(z)) * np.exp(-abs(z)) / 4),
-    "kinked": (Kinked(), lambda z: 1 / (1 + np.exp(abs(z))) / log(4)),
-    "Gaussian": (sa.Gaussian(sigma=sp.Rational(3, 4)), lambda z: np.exp(-z * z * 8 / 9) / (0.75 * np.sqrt(2 * np.pi))),
+    "Laplace": (sa.Laplace(eps0=2), shifted(lambda z: np.exp(-2 * abs(z)))),
+    "logistic": (sa.Logistic(eps0=2), shifted(logistic(2))),
+    "own": (
+        sa.DensityMechanism((1 + FAR) * sp.exp(-FAR) / 4, X, Y),
+        shifted(lambda z: (1 + abs(z)) * np.exp(-abs(z)) / 4),
+    ),
+    "kinked": (Kinked(), shifted(lambda z: 1 / (1 + np.exp(abs(z))) / log(4))),
+    "Gaussian": (
+        sa.Gaussian(sigma=sp.Rational(3, 4)),
+        shifted(lambda z: np.exp(-z * z * 8 / 9) / (0.75 * np.sqrt(2 * np.pi))),
+    ),
+    "Laplace in a window": (laplace_in_window(2), cut(lambda z: np.exp(-2 * abs(z)))),
+    "normal in a window": (normal_in_window("1/2"), cut(lambda z: np.exp(-2 * z * z))),
+    "logistic in a wide window": (logistic_in_window(3, "1/2"), cut(logistic(3), 0.5)),
 }
 
 
@@ -205,7 +302,7 @@ def interpolating(name, a, b, at):
     """Return the functions that are 1 at one end of a cell and 0 at the other, at some messages of the cell."""
     noise, density = NOISES[name]
     if name == "Gaussian":  # combinations of the densities of the inputs 0 and 1
-        ends = [np.array([density(y - x) for x in (0, 1)]) for y in (a, b, at)]
+        ends = [np.array([density(y, x) for x in (0, 1)]) for y in (a, b, at)]
         whole = ends[0][0] * ends[1][1] - ends[0][1] * ends[1][0]
         first, second = (ends[k][0] * ends[2][1] - ends[k][1] * ends[2][0] for k in (1, 0))
         return -first / whole, second / whole
@@ -217,8 +314,11 @@ def weights_of_ends(name, start, end, x):
     """Return how the laws of two inputs are mixed for one in between, up to a factor."""
     if name == "Gaussian":
         return (end - x) / (end - start), (x - start) / (end - start)
-    c = shape_of(NOISES[name][0]).float_rate
-    return sinh(c * (end - x)) / sinh(c * (end - start)), sinh(c * (x - start)) / sinh(c * (end - start))
+    c, density = shape_of(NOISES[name][0]).float_rate, NOISES[name][1]
+    # of truncated noise f itself is interpolated: the density at x itself is f(0) over the mass
+    first, second = (density(x, x) / density(place, place) for place in (start, end))
+    first, second = first * sinh(c * (end - x)), second * sinh(c * (x - start))
+    return first / sinh(c * (end - start)), second / sinh(c * (end - start))
 
 
 @pytest.mark.parametrize("name", NOISES)
@@ -246,9 +346,9 @@ def test_densities_are_near_what_interpolates_them(name):
         phi = interpolating(name, y[j], y[j + 1], at)
         between = [phi[0] * row[j] + phi[1] * row[j + 1] for row in (low, high)]
         first, second = weights_of_ends(name, 0.3, 0.4, x)
-        rest = float(density(at - x)) - (first * between[0] + second * between[1])
+        rest = float(density(at, x)) - (first * between[0] + second * between[1])
         assert (-bounds[j] if left.either else 0.0) - 1e-12 <= rest <= bounds[j] * (1 + 1e-9) + 1e-12
-    assert 0.0 <= left.eta < 0.02
+    assert 0.0 <= left.eta < (0.03 if "window" in name else 0.02)
 
 
 @pytest.mark.parametrize("name", NOISES)
@@ -269,7 +369,11 @@ def test_densities_are_above_mixtures_of_classes(name):
         x = (1 - share) * places[k] + share * places[k + 1]
         phi = interpolating(name, y[j], y[j + 1], at)
         first, second = (phi[0] * row[j] + phi[1] * row[j + 1] for row in classes[k : k + 2])
-        assert (1 - share) * first + share * second <= density(at - x) * (1 + 1e-9)
+        weight = share
+        if "window" in name:
+            weight = weights_of_ends(name, *places[k : k + 2], x)
+            weight = weight[1] / sum(weight)
+        assert (1 - weight) * first + weight * second <= density(at, x) * (1 + 1e-9)
 
 
 def true_moment(name, table, ends, share, s, kappa, above):
@@ -283,11 +387,11 @@ def true_moment(name, table, ends, share, s, kappa, above):
         j = np.clip(np.searchsorted(y, at, "right") - 1, 0, len(y) - 2)
         a, b = y[j], y[j + 1]
         phi = interpolating(name, a, b, at)
-        first, second = (phi[0] * density(a - place) + phi[1] * density(b - place) for place in ends)
-        least = [np.minimum(density(z), density(z - 1)) for z in (a, b)]
+        first, second = (phi[0] * density(a, place) + phi[1] * density(b, place) for place in ends)
+        least = [np.minimum(density(z, 0.0), density(z, 1.0)) for z in (a, b)]
         m = phi[0] * least[0] + phi[1] * least[1]
         P = (parts[0] / sums[0] * first + parts[1] / sums[1] * second) / sum(parts)
-        sigma = density(at - x) - (1 + kappa) * P if above else (1 - kappa) * P - density(at - x)
+        sigma = density(at, x) - (1 + kappa) * P if above else (1 - kappa) * P - density(at, x)
         return m * np.expm1(s * sigma / m)
 
     cuts = np.array(sorted({*y.tolist(), x}))
@@ -467,17 +571,22 @@ def below_integers(z):
     return np.cumsum(masses / masses.sum())[np.floor(7 * z + 80 + 1e-9).astype(int)]
 
 
-def constant_data_set(below, L, pair, other, n, eps, bins=1200):
+def constant_data_set(below, L, pair, other, n, eps, bins=1200, in_window=False):
     """Return D where all others hold one input, or each draws one of some: a contour integral in bins of messages.
 
-    Nothing of the package is used. Inputs that are drawn are no worse than the worst that are held.
+    Nothing of the package is used. Inputs that are drawn are no worse than the worst that are held. Messages may be
+    truncated to the interval of inputs.
     """
     if below in (below_cauchy, below_integers):
         edges = 0.5 * L + np.tan(np.linspace(-0.499, 0.499, bins + 1) * pi) if below is below_cauchy else SEVEN
     else:
         far = {below_laplace: 0.0, below_logistic: 8.0, below_normal: 6.5}[below]
         edges = np.linspace(-far, L + far, bins + 1)
+    if in_window:
+        edges = np.linspace(0.0, L, bins + 1)
     a, b, *held = (np.diff(np.concatenate([[0.0], below(edges - x), [1.0]])) for x in (*pair, *np.atleast_1d(other)))
+    if in_window:
+        a, b, *held = (row[1:-1] / row[1:-1].sum() for row in (a, b, *held))
     o = np.mean(held, axis=0)
     w = (a - exp(eps) * b) / o
 
@@ -523,6 +632,26 @@ def test_the_bound_is_above_pairs_inside_of_the_interval(family, below, eps0, n,
     for (a, b), x in shares[: 1 if below is below_normal else None]:
         assert constant_data_set(below, eps0, (a * eps0, b * eps0), x * eps0, n, eps) <= upper
     assert worst <= upper <= 1.08 * worst
+
+
+@pytest.mark.parametrize(
+    ("noise", "below", "L", "worst", "n", "eps"),
+    [
+        (laplace_in_window(1), below_laplace, 1, 0.5, 10**4, 0.01974),
+        pytest.param(laplace_in_window(4), below_laplace, 4, 0.0, 10**6, 0.01316, marks=pytest.mark.slow),
+        (normal_in_window("1/2"), below_normal, 2, 0.0, 10**6, 0.00353),
+        pytest.param(logistic_in_window(2), below_logistic, 2, 0.0, 10**4, 0.01655, marks=pytest.mark.slow),
+    ],
+)
+def test_the_bound_of_truncated_noise_is_above_data_sets(noise, below, L, worst, n, eps):
+    upper = float(NoiseInterval(noise).enclose(Level.of_float(eps), n, Settings()).upper.upper())
+    shares = [((0.03, 1.0), worst), ((0.0, 0.97), 0.0), ((0.05, 0.93), 0.02), ((0.0, 1.0), 0.4), ((0.5, 1.0), 0.0)]
+    shares += [((0.0, 1.0), (0.0, 1.0)), ((0.0, 1.0), (0.0, 0.5, 1.0)), ((0.0, 0.99), (0.3, 0.6)), ((1.0, 0.0), worst)]
+    found = [constant_data_set(below, L, (0.0, L), worst * L, n, eps, in_window=True)]
+    for (a, b), x in shares:
+        found.append(constant_data_set(below, L, (a * L, b * L), np.multiply(x, L), n, eps, in_window=True))
+    assert found[0] <= upper <= 1.05 * found[0]
+    assert max(found) <= upper
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -627,6 +756,65 @@ def test_gaussian_noise_has_near_ends(sigma, n, delta, ratio):
     answer = sa.epsilon(sa.Gaussian(sigma=sigma), n=n, delta=delta)
     assert answer.method == "interval"
     assert 1.0 < answer.upper / answer.lower < ratio
+
+
+@pytest.mark.parametrize(
+    ("noise", "n", "others"),
+    [
+        (laplace_in_window(1), 10**6, "1/2"),  # in the middle they are worse than at the ends
+        *(
+            pytest.param(noise, n, others, marks=pytest.mark.slow)
+            for n in (10**4, 10**6)
+            for noise, others in (
+                (laplace_in_window(2), "0"),
+                (laplace_in_window(4), "0"),
+                (normal_in_window(1), None),
+                (normal_in_window("3/8"), None),
+                (logistic_in_window(4), None),
+                (logistic_in_window(2, "1/4"), None),
+            )
+        ),
+    ],
+)
+def test_ends_of_truncated_noise_are_near_to_each_other(noise, n, others):
+    """The blanket of the pair of the ends leaves 1.1 to 1.42."""
+    answer = sa.epsilon(noise, n=n, delta="1e-6")
+    assert answer.method == "interval"
+    assert 1.0 < answer.upper / answer.lower < 1.0035
+    assert others in (None, answer.dataset.others[0][0])
+
+
+X_TIMES = sp.exp(-FAR) * sp.Piecewise((sp.S.One, Y > X), (sp.exp(Y - X), True))
+
+
+@pytest.mark.parametrize(
+    ("noise", "why"),
+    [
+        (sa.DensityMechanism(X_TIMES / sp.integrate(X_TIMES, (Y, 0, 1)), X, Y, messages=(0, 1)), "truncated noise"),
+        pytest.param(normal_in_window("1/7"), "truncated noise", marks=pytest.mark.slow),
+        (logistic_in_window(2, "1/3"), "multiple of 2"),
+    ],
+    ids=["rates 1 and 2", "the worst pair is not known", "no dyadic window"],
+)
+def test_truncated_noise_that_is_not_shown_to_be_like_that_is_refused(noise, why):
+    with pytest.raises(sa.errors.SupportMismatchError, match=why):
+        sa.epsilon(noise, n=1000, delta="1e-6", method="interval")
+
+
+def test_noise_that_is_truncated_is_seen():
+    """Formulas by hand; a mass that is right at the ends and in the middle alone, and other densities, are not it."""
+    whole = (sp.S.Zero, sp.S.One), (sp.S.Zero, sp.S.One)
+    mass = 2 - sp.exp(-X) - sp.exp(X - 1)
+    wave, bump = sp.exp(-FAR) / mass, 1 + X * (1 - X) * (1 - 2 * X) ** 2 / 9
+    found = truncated(wave, (X, Y), *whole)
+    assert sp.simplify(found.half - sp.exp(-Z) / (1 - sp.exp(-1))) == 0
+    assert sp.simplify(found.whole.subs(found.whole.free_symbols.pop(), X) * (1 - sp.exp(-1)) - mass) == 0
+    tilted = (X - sp.Rational(1, 2)) * (Y - sp.Rational(1, 2))
+    asymmetric = sp.exp(-FAR) * sp.Piecewise((sp.S.One, Y > X), (sp.exp(Y - X), True))
+    for other in (wave * bump, wave * (1 + tilted / 9), asymmetric, wave * sp.exp(Y - X)):
+        assert truncated(other, (X, Y), *whole) is None
+    assert truncated(wave, (X, Y), (sp.S.Zero, sp.S.One), (sp.S.Zero, sp.Integer(2))) is None
+    assert truncated(wave, (X, Y), (sp.S.Zero, sp.S.One), (sp.Rational(1, 4), sp.Rational(3, 4))) is None
 
 
 @pytest.mark.parametrize("name", ["logistic", pytest.param("own", marks=pytest.mark.slow)])

@@ -23,7 +23,7 @@ from symamp.laws.density import SmoothLaw
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
-from symamp.randomizers.noise.additive_noise import Y
+from symamp.randomizers.noise.additive_noise import Y, Z
 from symamp.randomizers.noise.densities import Atom3, Boxes, Densities, boxes, check_inputs, down, fallback_atoms, up
 from symamp.randomizers.noise.density import NoiseDensity, changes, formula_range, interval_of, resolved, values_between
 
@@ -416,6 +416,53 @@ def _settled(e: sp.Expr) -> sp.Expr:
 # ------- A density on an interval of inputs: the ends are proved to be the worst pair, or else one law bounds all pairs
 
 
+class Truncated(NamedTuple):
+    """Noise on [0, 1], truncated to the messages from -far to 1 + far: the density f(y - x)/N(x), N(0) = 1.
+
+    ``half`` is f as a formula in ``Z`` > 0, and ``whole`` is N as a formula in ``X``.
+    """
+
+    half: sp.Expr
+    whole: sp.Expr
+    far: sp.Expr
+
+
+def truncated(density: sp.Expr, symbols: tuple[sp.Symbol, sp.Symbol], inputs: Ends, messages: Ends) -> Truncated | None:
+    """Return the noise, in units in which inputs are [0, 1], of which a density is what messages leave; None for none.
+
+    Guarantee
+    ---------
+    The density is f(abs(y - x))/N(x) with its formulas, and N is the mass of f. Proof: docs/proofs/interval.md.
+
+    >>> x, y = sp.symbols("x y", real=True)
+    >>> cut = sp.exp(-sp.Abs(y - x)) / (2 - sp.exp(-x) - sp.exp(x - 1))
+    >>> truncated(cut, (x, y), (sp.S.Zero, sp.S.One), (sp.S.Zero, sp.S.One)).half
+    E*exp(-z)/(-1 + E)
+    """
+    a, wide = inputs[0], inputs[1] - inputs[0]
+    window = tuple((m - a) / wide for m in messages)
+    both = dict(zip(symbols, (a + wide * X, a + wide * Y), strict=True))
+    try:
+        columns = strips([wide * density.xreplace(both)], (sp.S.Zero, sp.S.One), (window[0], window[1]))
+        above = next(s.formulas[0] for s in columns[0] if sign((s.top - X).xreplace({X: s.right / 2})) > 0)
+        half, diagonal = normal(above.xreplace({X: sp.S.Zero, Y: Z})), above.xreplace({Y: X})
+        whole = normal(diagonal.xreplace({X: sp.S.Zero}) / diagonal)
+        same = all(
+            is_zero(s.formulas[0] * whole - half.xreplace({Z: side * (Y - X)}))
+            for column in columns
+            for s in column
+            for side, end in ((1, s.top), (-1, s.bottom))
+            if sign(side * (end - X).xreplace({X: (s.left + s.right) / 2})) > 0
+        )
+        far = -window[0]
+        rise = half.xreplace({Z: X + far}) - half.xreplace({Z: 1 + far - X})
+        if same and sign(far) >= 0 and is_zero(window[1] - 1 - far) and is_zero(sp.diff(whole, X) - rise):
+            return Truncated(half, whole, far)
+    except SymampError:  # not of this kind, or not decided
+        pass
+    return None
+
+
 class IntervalDensities(Densities):
     """A message from an interval on each input of an interval; made by ``DensityMechanism``.
 
@@ -460,6 +507,15 @@ class IntervalDensities(Densities):
     def _has_worst_ends(self) -> bool:
         low, high = self.values
         return not self.masses and ends_are_worst(self.density, self._symbols, (low, high), self.messages)
+
+    @cached_property
+    def truncated(self) -> Truncated | None:
+        """The noise of which this is what the messages leave, its ends the worst pair; None where that is not shown."""
+        return truncated(self.density, self._symbols, self.values, self.messages) if self._has_worst_ends else None
+
+    def half_density(self) -> sp.Expr | None:
+        """Return the density of that noise for z > 0 as a formula in ``Z``, in units in which inputs are [0, 1]."""
+        return None if self.truncated is None else self.truncated.half
 
     def fallback(self) -> tuple[Atom3, ...]:
         return fallback_atoms(self.boxes)
