@@ -27,6 +27,8 @@ from symamp.sums.large_values import LargePlan
 
 COARSEST, COARSE, CLOSER, _OF_MARGIN = 4.0, 0.05, 0.005, 0.8
 """The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
+_OF_SADDLE = 1.0
+"""So far below what is sought a saddle point rules out a part: next to nothing is missed."""
 _MOST_STEPS, _INSIDE = 6, 0.999
 """The most steps from one worst data set to the next, and how near to the last eps they go."""
 
@@ -87,6 +89,10 @@ class PairBoundDefaults(Protocol):
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows, or 0 where none is known."""
         return arb(0)
+
+    def saddle_estimate(self, level: Level, n: int) -> float:
+        """Return about the logarithm of the divergence in a fraction of the time of an estimate, inf where none is."""
+        return inf
 
 
 class PairBound(PairBoundDefaults, Protocol):
@@ -264,6 +270,11 @@ class MaxOverPairs:
         """The table whose pairs of rows are the parts, where those are searched and not listed."""
         return None
 
+    @property
+    def begins_with_data_set(self) -> bool:
+        """Whether the pair of inputs of the worst data set found leads the search for the root."""
+        return self.searched_table is not None
+
     def watched(self, progress: Progress) -> MaxOverPairs:
         """Return the bound that reports its progress where an evaluation may take long."""
         return self
@@ -294,10 +305,15 @@ class MaxOverPairs:
         elif start is not None and 0.0 < start < inf:
             parts = self.ranked(Level.of_float(start), n, settings)
         best, root = parts[0], parts[0].root(n, log_delta, settings, start)
-        for other in parts[1:]:
-            if root == inf:
-                break
+        left, ordered = list(parts[1:]), 0.0
+        while left and root != inf:
             level, least = Level.of_float(root), log_delta - ROUGH.gap
+            if root != ordered:  # those that look worst first
+                scores = {id(p): p.saddle_estimate(level, n) for p in left}
+                left = sorted((p for p in left if scores[id(p)] > least - _OF_SADDLE), key=lambda p: -scores[id(p)])
+                ordered = root
+                continue
+            other = left.pop(0)
             if all(
                 part.log_estimate(level, n, settings.rough) > least
                 for part in (other.looser_proxy, other)

@@ -76,8 +76,12 @@ class Reduction(PairBoundDefaults):
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         if settings.limits.is_spent():
-            return approximate_log_law(quick_gparv(self.law, level), n)
+            return self.saddle_estimate(level, n)
         return _estimated(settings.limits, self.decomposition, not self.has_null, level, n, settings)
+
+    def saddle_estimate(self, level: Level, n: int) -> float:
+        """Return the logarithm of the divergence by a saddle point."""
+        return approximate_log_law(quick_gparv(self.law, level), n)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
@@ -140,8 +144,9 @@ def _enclosed(
 # ---------------------- A pair of inputs with the laws under every other input: what the bounds beyond the blanket need
 
 
-_FAR, _CLOSE = 1e6, 1e-3
-"""-log of what counts as no divergence; the relative distance of the two places that give a first slope."""
+_FAR, _CLOSE, _OF_ERROR = 1e6, 1e-3, 0.75
+"""-log of what counts as no divergence; the relative distance of the two places that give a first slope; and how near
+the root is sought, in errors of the estimate: what is left of one is for evaluations that are above it."""
 
 
 def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
@@ -224,7 +229,7 @@ class PairOfInputs(PairBoundDefaults):
         below, above = (worst.log_estimate(Level.of_float(x), n, settings.rough) for x in (lowest, first))
         slope = max((below - above) / (first - lowest), 1e-3)
         top = max(largest_epsilon(law) for law in self.laws)
-        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.estimate_error))
+        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, _OF_ERROR * self.estimate_error))
 
     def worst_triple(self, level: Level, n: int, settings: Settings) -> Reduction:
         """Return the triple with the largest estimated divergence."""

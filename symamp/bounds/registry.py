@@ -168,7 +168,7 @@ class CandidateBounds:
         is_known = 0.0 < low < inf
 
         def root(bound: MaxOverPairs, least: float) -> tuple[float, PairBound]:
-            first = lower if is_known and bound.searched_table is not None else None
+            first = lower if is_known and bound.begins_with_data_set else None
             return bound.root(n, log_delta, settings, low if is_known else least, first)
 
         def at(least: float) -> tuple[Level, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from math import inf
 
+import flint
 import sympy as sp
 from flint import arb, fmpq
 
@@ -50,8 +51,16 @@ def number(value: fmpq | sp.Expr) -> Number:
     """Return a constant as a function that gives a ball around it at the ambient precision."""
     if isinstance(value, fmpq):
         return partial(arb, value)
-    evaluate = compile_constant(value)
-    return lambda: evaluate(FLINT, {})
+    evaluate, last = compile_constant(value), (0, arb(0))
+
+    def ball() -> arb:
+        """Return the ball; the last is kept, because levels of one law share its numbers and mostly their precision."""
+        nonlocal last
+        if last[0] != flint.ctx.prec:
+            last = flint.ctx.prec, evaluate(FLINT, {})
+        return last[1]
+
+    return ball
 
 
 def log_above(ratio: sp.Expr) -> float:

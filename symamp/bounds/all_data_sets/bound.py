@@ -115,8 +115,11 @@ class PairGroupBound(AllDataSetsPairBound):
 
     @property
     def looser_proxy(self) -> PairBound | None:
-        """What is evaluated sooner: the triple above the pairs of the group, or the envelope of few laws."""
-        return self.above or (self.envelope if len(self.triples) <= _FEW_LAWS else None)
+        """What is evaluated sooner: the triple above the pairs of the group, or the envelope of few laws.
+
+        Not the envelope any more once it was not enough and parameters were found.
+        """
+        return self.above or (self.envelope if len(self.triples) <= _FEW_LAWS and self.searches.is_empty else None)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         own = super().log_estimate(level, n, settings)
@@ -214,12 +217,18 @@ _FEWEST = 8.0
 
 
 class _MaxOverGroups(MaxOverPairs):
-    """The bound over declared groups of pairs: the furthest pair is in the first one, and nearly always the worst."""
+    """The bound over declared groups of pairs, led by that of the worst data set's pair, or by the first one.
+
+    The furthest pair is in the first one.
+    """
+
+    begins_with_data_set = True
 
     def root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: PairBound | None = None
     ) -> tuple[float, PairBound]:
-        return super().root(n, log_delta, settings, start, first or self.parts[0])
+        led = (part for part in self.parts if first is not None and part.pair == first.pair)
+        return super().root(n, log_delta, settings, start, next(led, self.parts[0]))
 
 
 def _bound(subject: Subject) -> MaxOverPairs:

@@ -339,7 +339,7 @@ def carried(
         log_size = max(floats.log_size_at(g.only([x]), n, v) for _, x, v in near)
         is_good, drift = found.excess < SHARP, _DRIFT
         reached = _REACHED if is_good else _REACHED_POOR
-        if gain is not None and g.mixed:
+        if gain is not None:
             reached, drift = _REACHED_RULED_OUT, _DRIFT_RULED_OUT
         if not (far or log_size < enough or abs(log_size - (found.log_value - found.excess)) < reached):
             return None
@@ -416,6 +416,8 @@ _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
 _MOST_KEPT, _MOST_SEARCHED = 256, 63
 _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
+_JUST_ABOVE = 1.0 + 1e-3
+"""Up to this multiple of an eps what was borrowed there is kept as it is."""
 
 Prepared = tuple[list[BallGparv], list[arb], float]
 
@@ -475,14 +477,23 @@ class Searches:
 
     def found(self, level: Level, n: int, limits: Limits, rough: bool = False) -> Found | None:
         """Return what is found, None if nothing; where it may be ``rough`` perhaps that of another pair."""
-        borrowed = self._borrowed_at(level, n, limits) if rough and not self._searched else None
-        return borrowed or self._own(level, n, limits)
+        borrowed = self._borrowed_at(level, n, limits) if self._others is not None and not self._searched else None
+        is_good = borrowed is not None and (rough or self._is_as_good(borrowed, n))
+        return borrowed if is_good else self._own(level, n, limits)
+
+    def _is_as_good(self, borrowed: Found, n: int) -> bool:
+        """Return whether parameters of another pair are about as near to a data set here as they are there."""
+        assert self._others is not None
+        own = (found.excess for users, _, found in self._others.searched if users == n)
+        return borrowed.excess <= min([*own, SHARP]) + _DRIFT
 
     def _borrowed_at(self, level: Level, n: int, limits: Limits) -> Found | None:
         """Return the parameters of another pair that suit this one, None without any."""
         others = self._others
         if others is None or limits.is_spent() or (level, n) in self._borrowed:
             return self._borrowed.get((level, n))
+        if (below := self._just_below(level, n)) is not None:
+            return below
         g, enough = self._floats(level, n), others.largest.get((level, n), -inf) - _BELOW_LARGEST
         for users, gain, other in others.searched[: -_MOST_BORROWED - 1 : -1]:
             found = None if g is None or users != n else carried(other, g, n, limits, gain, enough=enough)
@@ -491,6 +502,15 @@ class Searches:
                 break
         return self._borrowed.get((level, n))
 
+    def _just_below(self, level: Level, n: int) -> Found | None:
+        """Return what was borrowed at a level so little below that the bound is hardly less here; as it was there."""
+        eps = level.double or 0.0
+        for (other, users), found in self._borrowed.items():
+            if users == n and other.double and other.double < eps < _JUST_ABOVE * other.double:
+                self._borrowed[level, n] = found
+                return found
+        return None
+
     def known(self, level: Level, n: int) -> Found | None:
         """Return the parameters that nobody has to search, None if there are none."""
         return self._found.get((level, n)) or self._borrowed.get((level, n))
@@ -498,6 +518,11 @@ class Searches:
     def knows(self, level: Level, n: int) -> bool:
         """Return whether nothing is searched at this level any more."""
         return (level, n) in self._found or (level, n) in self._borrowed
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was asked yet."""
+        return not self._found and not self._borrowed
 
     def are_for(self, n: int) -> bool:
         """Return whether something was searched for so many users, for other levels to take over."""
