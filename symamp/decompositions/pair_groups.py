@@ -38,8 +38,9 @@ class PairGroup:
     is below a mixture of the ``laws`` in convex order, at every level E >= 1, with the same positive part. ``above`` is
     a triple whose divergence is at least that of every pair of the group: without ``laws`` all that is known, else what
     is tried first.
-    ``pair`` names a pair of the group, or says which they are. ``held`` names inputs x that have one of the laws
-    themselves, at a pair of the group. With ``listed`` every other input has one of the laws itself: none mix them.
+    ``pair`` names a pair of the group, or says which they are. ``held`` names inputs x with the law that they have, or
+    one below it, at a pair that is compared. With ``listed`` every other input has one of the laws itself: none mix
+    them.
     """
 
     pair: tuple[str, str]

@@ -27,7 +27,7 @@ from symamp.numbers.linear_programme import feasible
 from symamp.numbers.rationals import fmpq_of
 from symamp.randomizers.catalogue import by_name, catalogue
 from symamp.randomizers.families import sampled_coordinate
-from symamp.randomizers.families.priv_unit import third_overlap
+from symamp.randomizers.families.priv_unit import spread_overlaps, third_overlap
 from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
 from symamp.verifier import verify
 from tests.oracle.histograms import local_ratio, multiset_laws, worst_true_divergence
@@ -448,7 +448,44 @@ def test_what_a_third_cap_has_in_common_with_two_that_touch(d, c):
     assert found <= common(-1)
     family = catalogue()["priv-unit"](c=c, eps0=2, d=d)
     answer = sa.epsilon(family, n=10**4, delta="1e-8")
-    assert answer.lower <= answer.upper <= (1.04 if mass < Fraction(1, 3) else 1.1) * answer.lower
+    assert answer.lower <= answer.upper <= (1.026 if mass < Fraction(1, 3) else 1.1) * answer.lower
+    assert verify(json.dumps(answer.certificate())).status == "valid"
+
+
+@pytest.mark.parametrize(("d", "c"), [(4, "1/4"), (10, "1/10"), (10, "2/5"), (100, "1/10"), (1000, "1/10")])
+def test_three_caps_around_a_great_circle(d, c):
+    """Angles that have the shares, by quadrature, and messages drawn in the plane of the three centres."""
+    mass = float(Fraction(c))
+    h = optimize.brentq(lambda x: special.betainc((d - 1) / 2, 0.5, 1 - x * x) / 2 - mass, 0, 1)
+
+    def common(angle):  # of two caps: the product with a centre is s, and z across in units of (1 - s^2)^(1/2)
+        def integrand(s):
+            z = (h - s * math.cos(angle)) / math.sin(angle) / (1 - s * s) ** 0.5
+            chance = special.betainc(d / 2 - 1, 0.5, max(1 - z * z, 0.0)) / 2
+            return (1 - s * s) ** ((d - 3) / 2) / special.beta(0.5, (d - 1) / 2) * chance
+
+        return integrate.quad(integrand, h, min(1, h + 12 / d**0.5), limit=400, epsabs=1e-13)[0]
+
+    v, u = map(float, spread_overlaps(d, Fraction(c)))
+    first, second = (optimize.brentq(lambda x, y=y: common(x) - y, 1.6, 3.1) for y in (v, u))
+    third = 2 * math.pi - first - second
+    assert max(first, second, third) < math.pi
+    assert 0.7 * u - 2e-4 * mass < common(third) <= u
+    rng = np.random.default_rng(5)
+    radius, turn = np.sqrt(rng.beta(1, d / 2 - 1, 10**6)), rng.uniform(0, 2 * math.pi, 10**6)
+    inside = np.array([radius * np.cos(turn - x) >= h for x in (0, first, first + third)])
+    assert not inside.all(axis=0).any()
+    for pair, share in (((0, 1), v), ((0, 2), u), ((1, 2), common(third))):
+        assert inside[list(pair)].all(axis=0).mean() == pytest.approx(share, abs=6e-3 * max(share, 1e-4) ** 0.5)
+
+
+@pytest.mark.parametrize(("eps0", "most"), [("1/2", 1.0045), (1, 1.006), (2, 1.0073), (4, 1.0083)])
+@pytest.mark.parametrize("d", [100, 1000])
+def test_caps_of_many_dimensions(d, eps0, most):
+    """The upper end is that of all sets of the share; the certificate has three caps around a great circle."""
+    answer = sa.epsilon(catalogue()["priv-unit"](c="1/10", eps0=eps0, d=d), n=10**4, delta="1e-6")
+    assert answer.lower < answer.upper < most * answer.lower
+    assert str(answer.dataset) == "victim v0 against v1, everyone else holds v2"
     assert verify(json.dumps(answer.certificate())).status == "valid"
 
 

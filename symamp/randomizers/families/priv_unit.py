@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import atan2, ceil, cos, exp, lgamma, sin, tau
+from math import atan2, ceil, cos, exp, lgamma, pi, sin, tau
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ import scipy
 import sympy as sp
 from flint import arb
 
-from symamp.decompositions.pair_groups import PairGroup, free_sets
+from symamp.decompositions.pair_groups import PairGroup, Pattern, free_sets
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter, Value
+from symamp.laws.law import Floats
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
@@ -33,6 +34,9 @@ _BITS, _NEAR = 192, 1e-9
 _CELLS, _REACH, _PARTS = 64, 6, 10_000
 """Cells of a cap in bounds of what two have in common, how far they go in units of 1/sqrt(d), and into how many parts
 of c the bound is rounded up."""
+_ANGLES = range(120, 151)
+"""Degrees between two of three caps, the third one opposite to their midpoint: that with the least in common is taken.
+All are valid."""
 
 
 def cap(d: int, height: arb) -> arb:
@@ -47,6 +51,47 @@ def cap(d: int, height: arb) -> arb:
         return ends[0].union(ends[1])
 
 
+class _Cap:
+    """A cap of mass c < 1/2 in d > 2 dimensions: its height in a ball, and cells of the heights s above its centre."""
+
+    def __init__(self, d: int, c: Fraction) -> None:
+        mass, power = arb(fmpq_of(c)), (d - 1) / 2.0
+        least, most = (
+            arb(1.0 - 2.0 * float(scipy.special.betaincinv(power, power, float(c))) + e) for e in (-_NEAR, _NEAR)
+        )
+        self.d, self.c, self.height = d, c, least.union(most)
+        self.is_known = bool(cap(d, least) > mass > cap(d, most))
+        reach = (1 - self.height).min(_REACH / arb(d).sqrt())
+        self._edges = [self.height + reach * k / _CELLS for k in range(_CELLS)]
+        self._masses = [x - y for x, y in pairwise([*(cap(d, s) for s in self._edges), arb(0)])]
+
+    def common(self, cosine: arb, *, at_most: bool) -> arb:
+        """Return a bound on what it has in common with a cap whose centre has this product with its own.
+
+        What the other cap cuts off along a cell is taken where s is least or, after the first, largest: of products of
+        at most 0 it is least there, and largest.
+        """
+        edges = self._edges if at_most else [*self._edges[1:], arb(1)]
+        sine = (1 - cosine * cosine).sqrt()
+        shares = []
+        for mass, s in zip(self._masses, edges, strict=True):
+            room = sine * (1 - s * s).max(arb(0)).sqrt()
+            cut = (self.height - s * cosine) / room if room > 0 else arb(2)
+            shares.append(arb(0) if cut > 1 else mass * cap(self.d - 1, cut.min(arb(1))))
+        return sum(shares, arb(0))
+
+    def roughly_common(self, cosines: Floats) -> Floats:
+        """Return about what it has in common with others, in doubles."""
+        power, s = (self.d - 1) / 2.0, np.array([float(x) for x in self._edges])
+        cut = (float(self.height) - s * cosines[:, None]) / np.sqrt((1.0 - s**2) * (1.0 - cosines[:, None] ** 2))
+        chances = scipy.special.betainc(power - 0.5, 0.5, np.maximum(1.0 - cut**2, 0.0)) / 2.0
+        return np.asarray(chances @ np.array([float(x) for x in self._masses]))
+
+    def rounded(self, share: arb) -> Fraction:
+        """Return a share, rounded up to whole parts of c."""
+        return Fraction(ceil(float_above(share / arb(fmpq_of(self.c))) * _PARTS), _PARTS) * self.c
+
+
 @lru_cache(maxsize=256)
 def third_overlap(d: int, c: Fraction) -> Fraction | None:
     """Return a share that a third cap has in common with each of two disjoint caps, all of mass c < 1/2 and d > 2.
@@ -58,26 +103,39 @@ def third_overlap(d: int, c: Fraction) -> Fraction | None:
     (Fraction(0, 1), Fraction(31, 100000))
     """
     with at_precision(_BITS):
-        mass = arb(fmpq_of(c))
-        if cap(d, arb(1) / 2) > mass:
+        if cap(d, arb(1) / 2) > arb(fmpq_of(c)):
             return Fraction(0)
-        power = (d - 1) / 2.0
-        threshold = 1.0 - 2.0 * float(scipy.special.betaincinv(power, power, float(c)))
-        least, most = (arb(threshold + e) for e in (-_NEAR, _NEAR))
-        if not (cap(d, least) > mass > cap(d, most)):
+        one = _Cap(d, c)
+        if not one.is_known:
             return None
-        height = least.union(most)
-        # Along a cell of heights s above one centre what the other cap cuts off is monotone: taken where s is least.
-        edges = [height + (1 - height).min(_REACH / arb(d).sqrt()) * k / _CELLS for k in range(_CELLS)]
-        masses = [x - y for x, y in pairwise([*(cap(d, s) for s in edges), arb(0)])]
-        tilt = height / (1 - height * height).sqrt()
-        shares = []
-        for sign in (1, -1):
-            cut = [tilt * ((1 + sign * s) / (1 - sign * s)).sqrt() for s in edges]
-            seen = [arb(0) if z > 1 else cap(d - 1, z.min(arb(1))) for z in cut]
-            shares.append(sum((m * x for m, x in zip(masses, seen, strict=True)), arb(0)))
-        found = Fraction(ceil(float_above(shares[0] / mass) * _PARTS), _PARTS) * c
-        return found if shares[1] > fmpq_of(found) and 2 * found <= c else None
+        found = one.rounded(one.common(-one.height, at_most=True))
+        # With the product of the height itself what is cut off falls along a cell.
+        return found if one.common(one.height, at_most=True) > fmpq_of(found) and 2 * found <= c else None
+
+
+@lru_cache(maxsize=256)
+def spread_overlaps(d: int, c: Fraction) -> tuple[Fraction, Fraction] | None:
+    """Return shares (v, u) of three caps of mass c < 1/2 around a great circle that have no message in common.
+
+    The first two have v in common, the first and third u, the second and third at most u; d > 2. None if none are
+    found, or where three disjoint caps fit. Proof: docs/proofs/other_inputs.md.
+
+    >>> spread_overlaps(100, Fraction(1, 10))
+    (Fraction(19, 50000), Fraction(47, 50000))
+    """
+    with at_precision(_BITS):
+        if cap(d, arb(1) / 2) > arb(fmpq_of(c)):
+            return None
+        one = _Cap(d, c)
+        if not one.is_known:
+            return None
+        angles = np.radians(_ANGLES)
+        apart, opposite = (one.roughly_common(np.cos(x)) for x in (angles, np.pi - angles / 2.0))
+        angle = float(angles[(apart + opposite).argmin()])
+        v, u = (one.rounded(one.common(arb(cos(x)), at_most=True)) for x in (angle, pi - angle / 2.0))
+        # Both angles of these shares are above 90 degrees, so that the third one is below 180.
+        is_proved = one.common(arb(0), at_most=False) > fmpq_of(max(v, u)) and 2 * u <= c
+        return (v, u) if is_proved else None
 
 
 class PrivUnit(DisjointCover):
@@ -88,7 +146,8 @@ class PrivUnit(DisjointCover):
     uniform v. The dimension is optional. Without it all dimensions are meant: the upper end holds for each, and the
     lower end is attained by one, the circle (d = 2). With it the lower end is that of this dimension, and a third input
     is shown whose cap has as little in common with those of the pair as is known to be possible: nothing up to an
-    angular radius of 60 degrees.
+    angular radius of 60 degrees. Beyond, three vectors v0, v1, v2 around a great circle, some 120 degrees apart, are
+    the worst that is known: they have little in common, two and two.
 
     The caps of the pair are disjoint, as those of opposite vectors are, the worst case (see DisjointCover). The scaling
     of the vector, known to all, changes nothing.
@@ -132,12 +191,21 @@ class PrivUnit(DisjointCover):
         return {**alone, ("x0", "x2"): u, ("x1", "x2"): u} if u else alone
 
     def pair_groups(self) -> tuple[PairGroup, ...] | None:
-        """Those of all sets of share c; without a dimension with the names of the arcs that have their laws."""
+        """Those of all sets of share c; without a dimension with the names of the arcs that have their laws.
+
+        With one v2 is held against v0 and v1: three vectors around a great circle, as far apart as suits them best.
+        """
         first, *others = super().pair_groups() or ()
-        c = self.coverage()
-        named = () if self.d is not None else zip(("x2", "x3"), free_sets(c)(c)[1:], strict=False)
-        held = tuple((f"{x} (d = 2)", pattern.law(self.ratio(), c, first.pair)) for x, pattern in named)
-        return (replace(first, held=held), *others)
+        c, t = self.coverage(), self.ratio()
+        if self.d is None:
+            named = zip(("x2", "x3"), free_sets(c)(c)[1:], strict=False)
+            held = [(f"{x} (d = 2)", pattern.law(t, c, first.pair)) for x, pattern in named]
+        else:
+            found = spread_overlaps(self.d, Fraction(c.p, c.q)) if self.d > 2 and c.is_Rational else None
+            v, u = (sp.Rational(x.numerator, x.denominator) for x in found or (Fraction(0), Fraction(0)))
+            pattern = Pattern(c - v, u, u, v, c - 2 * u)
+            held = [("v2", pattern.law(t, c, ("v0", "v1")))] if found else []
+        return (replace(first, held=tuple(held)), *others)
 
     def protocol(self) -> Protocol:
         """Values and reports are rows of unit vectors of the dimension d, which has to be known; so is their mean.
