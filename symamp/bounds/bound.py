@@ -380,8 +380,11 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
 # ------------- A bound whose parts are too many to be evaluated one by one: a common ranking proposes the worst of them
 
 
+@dataclass(frozen=True)
 class MaxOverSearchedPairs(MaxOverPairs):
     """A bound with ``proposed`` parts for each level and number of users in place of a list of all."""
+
+    parts: tuple[PairBound, ...] = field(init=False, compare=False, default=())
 
     def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[PairBound]:
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, floor, inf, log
 from typing import TypeAlias
@@ -552,7 +552,7 @@ _RULING_OUT = 6
 """The work of ruling out pairs by one tilt and putting the rest in order, in rankings."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class MaxOverRows(MaxOverSearchedPairs):
     """A bound over all compared pairs of rows of a table, whose parts are made when they are needed.
 
@@ -570,20 +570,9 @@ class MaxOverRows(MaxOverSearchedPairs):
     closer: Closer | None = None
     ranking: Ranking = badly_blanketed
 
-    def __init__(
-        self,
-        table: NumericTable,
-        part: Callable[[Pair], PairBound],
-        progress: Progress | None = None,
-        groups: Groups = distinct_pairs,
-        closer: Closer | None = None,
-        ranking: Ranking = badly_blanketed,
-    ) -> None:
-        vars(self).update(table=table, part=part, progress=progress, groups=groups, closer=closer, ranking=ranking)
-
     def watched(self, progress: Progress) -> MaxOverRows:
         """Return the bound that reports how many pairs are ruled out."""
-        return MaxOverRows(self.table, self.part, progress, self.groups, self.closer, self.ranking)
+        return replace(self, progress=progress)
 
     @property
     def searched_table(self) -> NumericTable:

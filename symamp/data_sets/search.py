@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from flint import arb, fmpq
@@ -47,7 +47,6 @@ class _Proposed(MaxOverSearchedPairs):
     """The largest divergence of what is proposed at each level: all that there is, or what a ranking finds worst."""
 
     spaces: tuple[DataSpace, ...]
-    parts: tuple[PairBound, ...] = field(init=False, compare=False, default=())
 
     def proposed(self, level: Level | None, n: int, settings: Settings) -> Sequence[DataSetBound]:
         settings.limits.charge(sum(work_of_triples(s.table) for s in self.spaces if s.table is not None))

@@ -284,19 +284,15 @@ def fraction(value: object) -> Fraction | None:
     match value:
         case bool():
             return None
-        case int() | np.integer():
+        case int() | np.integer() | flint.fmpz():
             return Fraction(int(value))
         case float() | np.floating():
             return Fraction(*value.as_integer_ratio()) if np.isfinite(value) else None
-        case Fraction():
-            return value
+        case Fraction() | flint.fmpq():
+            return fraction_of(value)
         case Decimal():
             small = value.is_finite() and abs(value.adjusted()) <= _NUMBER_EXPONENT
             return Fraction(value) if small and len(value.as_tuple().digits) <= _NUMBER_EXPONENT else None
-        case flint.fmpz():
-            return Fraction(int(value))
-        case flint.fmpq():
-            return Fraction(int(value.p), int(value.q))
     # Every context of mpmath has a type of its own; python-flint's enclosures also look like mpmath numbers.
     return binary(value._mpf_) if hasattr(value, "_mpf_") and not isinstance(value, arb) else None
 
