@@ -19,7 +19,6 @@ from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.registry import CandidateBounds, OnlyBound
 from symamp.data_sets.search import DataSetSearch, Repeated
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
-from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import rounded_fraction
 from symamp.errors import PrecisionError
 from symamp.laws.law import Level
@@ -30,7 +29,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.profile import OneRound
 from symamp.settings.question import Query, Question
-from symamp.settings.rounds import COVERED, OF_GROUPS
+from symamp.settings.rounds import COVERED, OF_GROUPS, Drawn, Sample
 from symamp.sums.divergence import Settings
 
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
@@ -183,11 +182,9 @@ class ShuffledRound(Round):
     def gap(self) -> float:
         if self._is_slow or self.top is None:
             return _SLOW_GAP
-        is_noise = isinstance(self._chosen[0][1], SmoothPairBound)
-        if self.question.n > _FEW_USERS and not is_noise:
-            return USUAL_GAP
-        least, most = (_NOISE_GAP, _WIDEST_GAP) if is_noise else (USUAL_GAP, _NOISE_GAP)
-        return min(max(least, _SHARE * self._choice[1]), most)
+        if isinstance(self._chosen[0][1], SmoothPairBound):
+            return min(max(_NOISE_GAP, _SHARE * self._choice[1]), _WIDEST_GAP)
+        return usual_gap(self.question.n, self._choice[1])
 
     @property
     def gap_below(self) -> float:
@@ -283,6 +280,10 @@ class ShuffledRound(Round):
         """What was evaluated before, with its work: a certificate repeats no search."""
         return {}
 
+    def log_estimate(self, level: Level) -> float:
+        """Return about the logarithm of the least bound at a level, in floats. Not a bound."""
+        return min(part.log_estimate(level, self.question.n, _search()) for _, part in self._chosen)
+
     @property
     def _is_slow(self) -> bool:
         return self._chosen[0][1].estimate_error > 0.0
@@ -338,6 +339,11 @@ class RoundAbove(ShuffledRound):
 def _search() -> Settings:
     """Return the accuracy and the limits of a search in floats, of which a round makes few, whatever it is asked."""
     return Settings(limits=Limits.of("default"))
+
+
+def usual_gap(n: int, excess: float) -> float:
+    """Return a width of eps for n users where log delta of the upper end exceeds that of data sets by so much."""
+    return USUAL_GAP if n > _FEW_USERS else min(max(USUAL_GAP, _SHARE * excess), _NOISE_GAP)
 
 
 def deviation_of(variation: float) -> float:
@@ -510,11 +516,30 @@ class GivenRound(Round):
 # ---------------------------- A round in which only a random part of the people take part: sampling without replacement
 
 
+_DEVIATIONS = 2.0, 5.0
+"""Where the bounds of a sample are compared, in deviations of the loss: near the eps of many rounds, and of one."""
+
+
+@dataclass(frozen=True)
+class _ChosenForSample:
+    """A bound on the sample itself with its largest part, if it helps; whether that of the unsampled round does.
+
+    ``excess`` is by how much the logarithm of delta of the former is larger than that of a data set, ``deviation``
+    about that of its losses.
+    """
+
+    bound: MaxOverPairs | None
+    part: PairBound | None
+    unsampled: bool
+    excess: float
+    deviation: float
+
+
 @dataclass(frozen=True)
 class SampledRound(Round):
     """A round of the n users drawn from ``of`` people, uniformly and without replacement, anew in every round."""
 
-    base: Round
+    base: ShuffledRound
     n: int
     of: int
 
@@ -533,19 +558,24 @@ class SampledRound(Round):
 
     @property
     def deviation(self) -> float:
-        return self.base.deviation * self.n / self.of
+        return self.base.deviation * self.n / self.of if self._chosen.unsampled else self._chosen.deviation
 
     @property
     def gap(self) -> float:
-        return self.base.gap
+        return self.base.gap if self._chosen.unsampled else usual_gap(self.n, self._chosen.excess)
 
     @property
     def gap_below(self) -> float:
-        return self.base.gap_below
+        return self.base.gap_below if self._chosen.unsampled else self.gap
 
     def end(self, log_delta: float) -> float:
-        inner = self.base.end(log_delta - log(self.n / self.of))
-        return inner if inner == inf else log1p(self.n / self.of * expm1(inner))
+        ends = []
+        if self._chosen.bound is not None:
+            ends.append(self._chosen.bound.root(self.n, log_delta, _search().rough)[0])
+        if self._chosen.unsampled:
+            inner = self.base.end(log_delta - log(self.n / self.of))
+            ends.append(inner if inner == inf else log1p(self.n / self.of * expm1(inner)))
+        return min(ends)
 
     def above(
         self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
@@ -554,16 +584,51 @@ class SampledRound(Round):
 
         Guarantee
         ---------
-        ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: it is the rate
-        times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
+        ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: by a bound on the
+        sample itself, or the rate times the bound of the unsampled round at 1 + (E - 1)/rate.
+        Proof: docs/proofs/composition.md, section 4.
         """
-        return self._seen(self.base.above(self._inner(levels), far=far, limits=limits, width=width))
+        levels, found = tuple(levels), list[curves.CurvePoint]()
+        if self._chosen.bound is not None:
+            own = limits.part(FAR if far else NEAR)
+
+            def point(level: fmpq) -> curves.CurvePoint:
+                evidence, work = self._evaluated(level, width)
+                own.charge(work)
+                return curves.CurvePoint.of_ends(level, ZERO, largest_upper(evidence))
+
+            found += curves.descend(levels, point, self.base.accuracy(width).gap, own)
+        if self._chosen.unsampled:
+            found += self._seen(self.base.above(self._inner(levels), far=far, limits=limits, width=width))
+        return _least_of_levels(found)
 
     def is_estimated(self, up: bool) -> bool:
-        return self.base.is_estimated(up)
+        return not (up and self._chosen.unsampled) or self.base.is_estimated(up)
 
     def estimated(self, levels: Iterable[fmpq]) -> tuple[curves.CurvePoint, ...]:
-        return self._seen(self.base.estimated(self._inner(levels)))
+        levels, part = tuple(levels), self._chosen.part
+        found = [] if part is None else list(estimates(part, levels, self.n))
+        found += self._seen(self.base.estimated(self._inner(levels))) if self._chosen.unsampled else ()
+        return _least_of_levels(found)
+
+    def evidence(self, level: fmpq, high: fmpq, width: float = USUAL_GAP) -> tuple[Evidence, ...] | None:
+        """Return certified evaluations of the bound on the sample itself; None where that is not at most ``high``."""
+        known = self._known.get((level, self.base.accuracy(width)))
+        return known[0] if known is not None and largest_upper(known[0]).fraction <= high else None
+
+    def _evaluated(self, level: fmpq, width: float) -> tuple[tuple[Evidence, ...], float]:
+        """Return evidence with the work it took, the first time."""
+        accuracy, bound, part = self.base.accuracy(width), self._chosen.bound, self._chosen.part
+        assert bound is not None
+        if (level, accuracy) not in self._known:
+            limits, first = Limits(), part if part in bound.parts else None
+            found = bound.evidence(level_at(level), self.n, accuracy.under(limits), None, first)
+            self._known[level, accuracy] = found, limits.spent
+        return self._known[level, accuracy]
+
+    @cached_property
+    def _known(self) -> dict[tuple[fmpq, Settings], tuple[tuple[Evidence, ...], float]]:
+        return {}
 
     def _inner(self, levels: Iterable[fmpq]) -> list[fmpq]:
         """Return the levels of the unsampled round that tell of levels of this one."""
@@ -572,6 +637,37 @@ class SampledRound(Round):
     def _seen(self, inner: Iterable[curves.CurvePoint]) -> tuple[curves.CurvePoint, ...]:
         """Return the points of this round from those of the unsampled one."""
         return tuple(curves.CurvePoint(1 + self.rate * (p.level - 1), fmpq(0), self.rate * p.high) for p in inner)
+
+    @cached_property
+    def _made(self) -> tuple[MaxOverPairs, ...]:
+        question = self.base.question
+        return tuple(Sample(question.subject, self.n, self.of).above(question.method))
+
+    def _largest(self, bound: MaxOverPairs, eps: float) -> tuple[float, PairBound]:
+        level, settings = Level.of_float(eps), _search()
+        part = bound.ranked(level, self.n, settings)[0]
+        return part.log_estimate(level, self.n, settings.usual), part
+
+    @cached_property
+    def _chosen(self) -> _ChosenForSample:
+        """The bounds that are the least near eps or far out."""
+        if not self._made:
+            return _ChosenForSample(None, None, True, 0.0, 0.0)
+        deviation = min(deviation_of(exp(self._largest(bound, 0.0)[0])) for bound in self._made)
+        near, far = (min(x * deviation, self.budget / 2.0) for x in _DEVIATIONS)
+        found = [(*self._largest(bound, near), bound) for bound in self._made]
+        value, part, bound = min(found, key=lambda x: x[0])
+        worst = self.below(near)
+        low = -inf if worst is None else worst[0].log_estimate(Level.of_float(near), self.n, _search())
+        own, other = (value, self._largest(bound, far)[0]), list[float]()
+        if value > low + _PAYS:
+            at = (log1p(expm1(x) * self.of / self.n) for x in (near, far))
+            other = [self.base.log_estimate(Level.of_float(x)) + log(self.n / self.of) for x in at]
+        excess = value - low if -inf < low < value else 0.0
+        if other and all(x < y for x, y in zip(other, own, strict=True)):
+            return _ChosenForSample(None, None, True, excess, deviation)
+        is_less = any(x < y for x, y in zip(other, own, strict=False))
+        return _ChosenForSample(bound, part, is_less, excess, deviation)
 
     def below(self, eps: float) -> tuple[Repeated, int] | None:
         """Return the data set of the unsampled round, seen through the sampling, and n.
@@ -582,10 +678,12 @@ class SampledRound(Round):
         found = self.base.below(log1p(expm1(eps) * self.of / self.n))
         if found is None:
             return None
-        reduction, n = found
-        assert is_triple(reduction)  # of those who are drawn everyone takes part
-        d, rate = reduction.decomposition, sp.Rational(self.n, self.of)
-        rest = 1 - rate
-        components = tuple(Component(rest + rate * c.ratio0, rest + rate * c.ratio1, c.mass) for c in d.components)
-        singular = tuple((rate * a, rate * b) for a, b in d.singular)
-        return replace(reduction, decomposition=Decomposition(components, singular, d.parameters, d.pair)), n
+        assert is_triple(found[0])  # of those who are drawn everyone takes part
+        return Drawn.of(found[0], sp.Rational(self.n, self.of)), found[1]
+
+
+def _least_of_levels(points: Iterable[curves.CurvePoint]) -> tuple[curves.CurvePoint, ...]:
+    least = dict[fmpq, curves.CurvePoint]()
+    for p in sorted(points, key=lambda p: (p.level, -p.high)):
+        least[p.level] = p
+    return tuple(least.values())

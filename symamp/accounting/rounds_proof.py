@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,7 @@ from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.participation import Repeatable, triple_behind
 from symamp.settings.question import Query, Question
-from symamp.settings.rounds import Rounds
+from symamp.settings.rounds import Drawn, Rounds
 from symamp.sums.kernels.tilted import Plan
 
 _ALL_DATA_SETS = "all_data_sets"
@@ -93,25 +93,32 @@ class _Kind:
         return next((c.round.rate for c in self.curves.values() if isinstance(c.round, SampledRound)), fmpq(1))
 
     @cached_property
-    def proofs(self) -> list[tuple[fmpq, Proof]]:
-        """What proves the points above, by level."""
+    def proofs(self) -> list[tuple[fmpq, Proof, bool]]:
+        """What proves the points above, by level: of the sample itself (True), or of the round without sampling."""
         curve, question = self.curves.get(True), self.question
         if curve is None or question is None:
             return []
         base = curve.round.base if isinstance(curve.round, SampledRound) else curve.round
         assert isinstance(base, ShuffledRound)
-        levels = [1 + (p.level - 1) / self.rate for p in curve.points.inside() if p.level >= 1]
+        proofs, levels = list[tuple[fmpq, Proof, bool]](), list[fmpq]()
+        for p in (p for p in curve.points.inside() if p.level >= 1):
+            own = curve.round.evidence(p.level, p.high, curve.width) if isinstance(curve.round, SampledRound) else None
+            if own is None:
+                levels.append(1 + (p.level - 1) / self.rate)
+                continue
+            seen = tuple(replace(e, part=e.part.base) for e in own if isinstance(e.part, Drawn))
+            at, high = At.of(sp.log(rational_of(p.level))), outward(largest_upper(own), up=True)
+            proofs.append((p.level, Proof(at, high, seen), True))
         known = [(e, base.evidence(e, curve.width)) for e in levels]
         methods = {e.part.method for _, found in known for e in found}
         plain = not question.victims and question.subject.participation is None
         mechanism, listed = question.subject.randomizers[0].mechanism if plain else None, question
         if _ALL_DATA_SETS in methods and len(methods) > 1 and mechanism is not None and mechanism.is_composed:
             listed = Question.of(mechanism.listed, question.n, None)  # all points are to be about the table
-        proofs = list[tuple[fmpq, Proof]]()
         for e, found in known:
             about = question if found[0].part.method == _ALL_DATA_SETS else listed
             at, high = At.of(sp.log(rational_of(e))), outward(largest_upper(found), up=True)
-            proofs.append((e, proof_above(about, found, at, high)))
+            proofs.append((e, proof_above(about, found, at, high), False))
         return proofs
 
     @cached_property
@@ -129,7 +136,7 @@ class _Kind:
     def users(self) -> Users | None:
         """Those of a round as data, None where nothing is known of them."""
         shown = [e for points in self.orders for _, e in points[:1]]
-        proofs = [proof for _, proof in self.proofs]
+        proofs = [proof for _, proof, _ in self.proofs]
         return None if self.question is None else Users.of(self.question, proofs, shown, None)
 
     @property
@@ -145,7 +152,7 @@ class _Kind:
 
     def supposed(self) -> list[str]:
         """Return what the theorems suppose that stand behind the points above."""
-        found = [e for _, proof in self.proofs for e in proof.found]
+        found = [e for _, proof, _ in self.proofs for e in proof.found]
         return [] if self.users is None else self.users.supposed(found)
 
     def curve(self, place: int, up: bool, *, alone: bool) -> Data:
@@ -153,7 +160,7 @@ class _Kind:
         curve, users = self.curves[up], self.users
         first, second = [], list[Data]()
         if users is not None and up:
-            first = [_above(self.setting, users, e, proof, alone) for e, proof in self.proofs]
+            first = [_above(self.setting, users, e, proof, alone, drawn) for e, proof, drawn in self.proofs]
         elif users is not None:
             first, second = ([_below(users, *point) for point in points] for points in self.orders)
         ends = {"bottom": curve.points.bottom, "top": curve.points.top}
@@ -174,10 +181,10 @@ def _given(curve: RoundCurve) -> GivenRound:
     return curve.round
 
 
-def _above(one: Data, users: Users, level: fmpq, proof: Proof, alone: bool) -> Data:
+def _above(one: Data, users: Users, level: fmpq, proof: Proof, alone: bool, drawn: bool) -> Data:
     """Return a point above, with bits for which the verifier accepts it by itself, or with a fixed number of more."""
     high = fraction_text(proof.bound)
-    if alone:
+    if alone and not drawn:
         claim = {"quantity": "delta", "eps": proof.at.text, "lower": "0", "upper": high}
         found = stated(
             claim, [one | {"count": 1, "rate": "1"}], {"above": lambda n: users.above(proof, n), "below": None}, []
@@ -185,7 +192,8 @@ def _above(one: Data, users: Users, level: fmpq, proof: Proof, alone: bool) -> D
         made = found["above"]
     else:
         made = users.above(proof, _BITS_OF_POINTS)
-    return {"level": fraction_text(level), "low": "0", "high": high} | {k: made[k] for k in ("precision", "evidence")}
+    found = {"level": fraction_text(level), "low": "0", "high": high} | {k: made[k] for k in ("precision", "evidence")}
+    return found | ({"drawn": True} if drawn else {})
 
 
 def _below(users: Users, level: fmpq, found: Evidence) -> Data:

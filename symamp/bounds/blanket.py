@@ -51,5 +51,6 @@ BLANKET = Bound(
     blanket_bound,
     rank=0,
     triples=True,
+    ordered=True,
     removed=blanket_bound,
 )

@@ -459,6 +459,8 @@ class Bound(Statement):
     smallest.
 
     If not everyone takes part, a bound applies if its parts are ``triples`` that are valid for every number of users.
+    It applies to samples if these are ``ordered``: at every level from 1 to the largest ratio their law of r0 - E r1 is
+    above that of the blanket, or of every other input, in convex order (of the randomizer or of a refinement).
     ``removed`` gives the parts for the removal of the victim's report, for which A2 lies below what each other user
     sends and A0 is what the victim sends; None if the bound does not apply then.
 
@@ -483,6 +485,7 @@ give a table or a family
     only_above: float = 0.0
     takes_seconds: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
     triples: bool = False
+    ordered: bool = False
     removed: Parts | None = field(repr=False, default=None)
 
     def __post_init__(self) -> None:

@@ -66,6 +66,7 @@ GENERIC = Bound(
     rank=0,
     skip_by_default=lambda subject: subject.mechanism is not None,  # its blanket is never above (Theorem B)
     triples=True,
+    ordered=True,
     removed=lambda subject: (removed_reduction(subject),),
 )
 
@@ -203,4 +204,5 @@ TWO_LEVEL = Bound(
     (*SHUFFLED, PROBABILITIES, FINITE_BUDGET, ANY_TWO),
     lambda subject: (two_level_reduction(subject),),
     triples=True,
+    ordered=True,
 )

@@ -311,6 +311,7 @@ SANDWICH = Bound(
     (*SHUFFLED, FINITE_PAIRS, MODERATE_RATIOS),
     lambda subject: _parts("finite_sandwich", _SANDWICH, law_above_density(subject)),
     triples=True,
+    ordered=True,
 )
 FALLBACK = Bound(
     "fallback_law",
@@ -323,6 +324,7 @@ FALLBACK = Bound(
     rank=0,
     skip_by_default=has_worst_ends,
     triples=True,
+    ordered=True,
 )
 
 

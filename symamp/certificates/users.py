@@ -25,6 +25,7 @@ from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, Mechanism
 from symamp.randomizers.noise.densities import dominating_table
 from symamp.settings.question import Question
+from symamp.settings.rounds import Drawn
 from symamp.settings.users_who_differ import HeterogeneousUsers, members_below, positions_above
 
 _OF_DATA = ("blanket", "envelope", "all_data_sets", "two_messages", "few_messages", "every_data_set")
@@ -125,8 +126,11 @@ def _of_group(crowd: HeterogeneousUsers, mechanism: Mechanism, at: At | None) ->
 
 
 def _of_base(found: Evidence) -> Evidence:
-    """Return evidence whose part is about a round in which everyone takes part: the mechanism is that of the latter."""
-    taking = write.taking_part(found.part)
+    """Return evidence whose part is about a round in which everyone takes part: the mechanism is that of the latter.
+
+    So it is of a sample.
+    """
+    taking = found.part if isinstance(found.part, Drawn) else write.taking_part(found.part)
     return found if taking is None else replace(found, part=taking.base)
 
 

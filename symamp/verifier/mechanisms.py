@@ -65,7 +65,8 @@ class Triple(NamedTuple):
         found = [
             Component(_EQUAL * (s == _EQUAL), rest + rate * a, rest + rate * b, m) for s, a, b, m in self.components
         ]
-        return Triple(found, [(_EQUAL * (s == _EQUAL), rate * a, rate * b) for s, a, b in self.singular], self.null)
+        found += [] if self.null == 0 else [Component(_EQUAL, rest, rest, self.null)]
+        return Triple(found, [(_EQUAL * (s == _EQUAL), rate * a, rate * b) for s, a, b in self.singular], fmpq(0))
 
 
 class Law(NamedTuple):

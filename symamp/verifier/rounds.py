@@ -23,6 +23,8 @@ from .setting import At, Setting
 _MOST_POINTS, _MOST_FREQUENCIES, _MOST_BITS, _MOST_FLOOR = 5_000, 60_000, 4096, 2**16
 """Points of a curve, frequencies of the sum, its precision, and the bits below which points count as 0."""
 _POINT: dict[str, Any] = {"level": str, "low": str, "high": str, "precision": int, "evidence": [dict]}
+_DRAWN: dict[str, Any] = {"drawn": bool}
+"""Of points above: that the level is one of the sample, and the evidence about it."""
 Point = tuple[fmpq, fmpq, fmpq]
 Curve = list[tuple[fmpq, fmpq]]
 
@@ -45,7 +47,8 @@ def require_shape(side: Any, above: bool, what: str) -> None:
         for entries in (curve["first"], curve["second"] or []):
             require(len(entries) <= _MOST_POINTS, f"too large: more than {_MOST_POINTS} points")
             for k, point in enumerate(entries):
-                shaped(point, _POINT, f"{place}: point {k}")
+                own = _DRAWN if above and type(point) is dict and "drawn" in point else {}
+                shaped(point, _POINT | own, f"{place}: point {k}")
                 kinds.require_shapes(point["evidence"], point["precision"], above, f"{place}: point {k}")
 
 
@@ -86,19 +89,27 @@ def _above_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
     mechanism, rate = setting.groups[0].mechanism, setting.rate
     if isinstance(mechanism, Given):
         _require(not curve["first"], "a point of a round whose bounds are given")
-        found = mechanism.points
+        found = [(*point, False) for point in mechanism.points]
     else:
-        found = [_point(check, setting, p) for p in curve["first"]]
-    points = [(1 + rate * (e - 1), fmpq(0), rate * max(d, least)) for e, d in found]
+        found = [(*_point(check, setting, p), p.get("drawn", False)) for p in curve["first"]]
+    points = [
+        (e, fmpq(0), max(d, least)) if drawn else (1 + rate * (e - 1), fmpq(0), rate * max(d, least))
+        for e, d, drawn in found
+    ]
     return hull_above(_known(check, setting, curve, points, points))
 
 
 def _point(check: Check, setting: Setting, p: Any) -> tuple[fmpq, fmpq]:
-    """Return the level and the upper end of a point, after a proof that it bounds the divergence of one round."""
-    level, high = check.fraction(p["level"]), check.fraction(p["high"])
+    """Return the level and the upper end of a point, after a proof that it bounds the divergence of one round.
+
+    It is the round without sampling, or, where the point is ``drawn``, that of the sample, of which only blankets tell.
+    """
+    level, high, drawn = check.fraction(p["level"]), check.fraction(p["high"]), p.get("drawn", False)
     _require(level >= 1 and 0 <= high <= 1 and p["low"] == "0", "a point out of range")
+    about = setting.everyone and all(data["kind"] == "blanket" for data in p["evidence"])
+    _require(not drawn or about, "a point of a sample by other evidence than blankets")
     with working(p["precision"]):
-        at = At(check, setting, "0" if level == 1 else f"log({p['level']})", high)
+        at = At(check, setting, "0" if level == 1 else f"log({p['level']})", high, setting.rate if drawn else fmpq(1))
         found = kinds.above(at, p["evidence"], "a point above")
         _require(found <= high, "a point above is not proved")
     return level, high

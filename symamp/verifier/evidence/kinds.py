@@ -184,6 +184,8 @@ def one_user(at: At, mechanism: Mechanism, pair: Pair) -> Number:
     """Return the divergence of the victim's own message, which what others send can only hide."""
     if isinstance(mechanism, Budget) and mechanism.ratio(False) <= at.check.number(f"exp({at.eps})"):
         return ZERO
+    if at.rate != 1:  # what stands in for the victim is that of the blanket
+        return law(at.check, mechanism.blanket(pair).sampled(at.rate), at.eps).alone(at.check)
     return reduce(larger, (law(at.check, x, at.eps).alone(at.check) for x in mechanism.listed(pair)), ZERO)
 
 

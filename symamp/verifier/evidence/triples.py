@@ -2,8 +2,9 @@
 
 PROVED: the divergence of the triple, D(eps) = E[S_+]/n + what A2 does not hide, S the sum of n copies of
 r0 - e^eps r1 drawn under A2 (docs/proofs/identity.md). The blanket bounds every data set of the other users from above
-(docs/proofs/blanket_reduction.md); where all of them hold an input, or draw one with the given weights, the divergence
-is that of a data set, or a mean of some.
+(docs/proofs/blanket_reduction.md), and every one of the people of whom users are drawn (docs/proofs/composition.md,
+section 4); where all of them hold an input, or draw one with the given weights, the divergence is that of a data set,
+or a mean of some.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
 def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of a pair, whatever the other users hold."""
     base = at.setting.who.base(at.common(what), (data["pair"][0], data["pair"][1]))
-    return seen(at, at.setting.who, base, data, up, what)
+    return seen(at, at.setting.who, base.sampled(at.rate), data, up, what)
 
 
 def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
