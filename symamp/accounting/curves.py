@@ -20,7 +20,7 @@ from symamp.numbers.surroundings import at_precision
 
 LEAST_BITS = 100_000
 """What is below 2^-this lies between 0 and it: fractions stay short."""
-_BITS, _LEAST = 64, Dyadic(1, -LEAST_BITS)
+_BITS, _LEAST, _ZERO = 64, Dyadic(1, -LEAST_BITS), fmpq(0)
 """Bits of an end, which decide the size of fractions; and the least end above."""
 
 
@@ -55,13 +55,15 @@ class CurvePoints:
     """Points of one curve, increasing in E > 0.
 
     D_E = 1 - E up to ``bottom`` and D_E = 0 from ``top`` on; None where no such level is known, or none is used.
-    Where they are ``joined`` the curve is above the chords of the lower ends, and after the last of these.
+    Where they are ``joined`` the curve is above the chords of the lower ends, and after the last of these. Nowhere is
+    it below ``least``, a chance that a loss is infinite.
     """
 
     points: tuple[CurvePoint, ...]
     bottom: fmpq | None = None
     top: fmpq | None = None
     joined: bool = False
+    least: fmpq = _ZERO
 
     def __post_init__(self) -> None:
         levels = [p.level for p in self.points]
@@ -224,8 +226,6 @@ def points_for(gap: float) -> float:
 
 # ------------------------------ A pair of distributions (P, Q) with finitely many likelihood ratios, in exact rationals
 
-_ZERO = fmpq(0)
-
 
 @dataclass(frozen=True)
 class DominatingPair:
@@ -300,7 +300,6 @@ def curve_above(curve: CurvePoints) -> list[Vertex]:
 
 Line = tuple[fmpq, fmpq]
 """Value at 0, and slope."""
-_FLOORS: tuple[Line, ...] = ((fmpq(1), fmpq(-1)), (_ZERO, _ZERO))
 
 
 def optimistic(curve: CurvePoints) -> DominatingPair:
@@ -330,7 +329,7 @@ def curve_below(curve: CurvePoints) -> list[Vertex]:
     if curve.joined:
         return lower_hull((e, low) for e, low, _ in curve.known())
     least: dict[fmpq, fmpq] = {}
-    for e, value in _minorant(curve.known()):
+    for e, value in _minorant(curve.known(), curve.least):
         # Where the minorant jumps, at a point, the smaller of its two values counts.
         least[e] = min(value, least.get(e, value))
     return _levelled(lower_hull(least.items()))
@@ -346,10 +345,10 @@ def _levelled(hull: list[Vertex]) -> list[Vertex]:
     return [*falling, (e0 + (e1 - e0) * (d0 - last) / (d0 - d1), last)]
 
 
-def _minorant(known: list[tuple[fmpq, fmpq, fmpq]]) -> Iterator[Vertex]:
-    """Yield the vertices, cell by cell, of a function below the curve: extended chords, 1 - E and 0."""
+def _minorant(known: list[tuple[fmpq, fmpq, fmpq]], least: fmpq) -> Iterator[Vertex]:
+    """Yield the vertices, cell by cell, of a function below the curve: extended chords, 1 - E and the least value."""
     for j, (start, low, _) in enumerate(known):
-        lines = list(_FLOORS)
+        lines: list[Line] = [(fmpq(1), fmpq(-1)), (least, _ZERO)]
         if j > 0:
             lines.append(_line(known[j - 1][0], known[j - 1][2], start, low))
         if j + 1 < len(known):
@@ -358,8 +357,8 @@ def _minorant(known: list[tuple[fmpq, fmpq, fmpq]]) -> Iterator[Vertex]:
                 lines.append(_line(end, known[j + 1][1], known[j + 2][0], known[j + 2][2]))
         else:
             value, slope = lines[-1]
-            # After the last point the chord reaches 0, or says nothing: then the floors alone are left.
-            end = max(start, fmpq(1), -value / slope if slope < 0 else start)
+            # After the last point the chord falls to the least value, or says nothing: then the floors alone are left.
+            end = max(start, fmpq(1), (least - value) / slope if slope < 0 else start)
         crossings = ((b[0] - a[0]) / (a[1] - b[1]) for a, b in combinations(lines, 2) if a[1] != b[1])
         for e in {start, end, *(x for x in crossings if start < x < end)}:
             yield e, max(value + slope * e for value, slope in lines)

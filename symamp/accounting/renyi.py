@@ -152,7 +152,7 @@ def _bracket(rounds: RoundPairs, order: fmpq, gap: Real | None, effort: str) -> 
         infinite = any(pair.infinite > 0 for pair, _ in found.pairs)
         with at_precision(BALL_BITS):
             value = arb(0) if infinite else total([count * _divergence(p, order) for p, count in found.pairs])
-            ends.append(inf if infinite and up else max(0.0, float_above(value) if up else float_below(value)))
+            ends.append(inf if infinite else max(0.0, float_above(value) if up else float_below(value)))
     return ends[0], ends[1]
 
 

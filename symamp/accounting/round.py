@@ -453,6 +453,11 @@ class DirectedRound(Round):
         """Return a lower and an upper end of the divergence at a level E >= 1; e^log_least is too small to matter."""
         raise NotImplementedError
 
+    @property
+    def infinite(self) -> fmpq:
+        """A chance that the loss of the pair is infinite: at least this is left at every level."""
+        return fmpq(0)
+
     def reversed(self) -> DirectedRound:
         """Return the round with the other order."""
         raise NotImplementedError
@@ -469,7 +474,7 @@ class DirectedRound(Round):
         other = self.reversed()
         reflected = tuple(p.reflected() for p in found(other, left)[::-1] if p.level > 1)
         bottom = None if other.top is None else 1 / other.top
-        return curves.CurvePoints((*reflected, *found(self, right)), bottom, self.top)
+        return curves.CurvePoints((*reflected, *found(self, right)), bottom, self.top, least=self.infinite)
 
 
 # -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given

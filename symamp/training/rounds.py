@@ -22,7 +22,7 @@ from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Floats, Law, Level
 from symamp.numbers.doubles import log_ndtrs, root_between
-from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_below
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
@@ -37,7 +37,7 @@ from symamp.sums.kernels.antithetic import Wave
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import BentLine, Line, Lognormal, line_of
 from symamp.sums.kernels.progression import Progression
-from symamp.training.steps import OPPOSITE, WITH_WITHOUT, Numbering, Shifts, Step
+from symamp.training.steps import OPPOSITE, WITH_WITHOUT, Numbering, Shifts, Step, TableStep
 from symamp.verifier import MOST_PRECISION
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
@@ -54,8 +54,9 @@ _SECANTS, _TRUSTED = 12, 0.1
 _ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
 """By how much larger errors are tried where frequencies are too many; and below which logarithm laws of cells, which
 would take minutes, are not asked."""
-_CELLS, _STATISTIC_BITS, _SPARE_BITS = 600, 256, 32
-"""Cells of the largest of batch sums, bits of laws of statistics, and how many more certificates have."""
+_CELLS, _STATISTIC_BITS, _SPARE_BITS, _LARGEST_LOSS = 600, 256, 32, 150.0
+"""Cells of the largest of batch sums; bits of laws of statistics, how many more certificates have, and up to which loss
+these bits tell."""
 _FIRST_EPS, _NEAR, _NEARLY = 1e-4, 1.0, 4.0
 """Where a root is looked for first where nothing is known, and how near to it, in the logarithm, estimates are; and how
 far below delta errors are of estimates that are sums."""
@@ -334,6 +335,18 @@ class Allocation(OneEpoch):
         if self.shifts != WITH_WITHOUT or (low == 0 if self.swapped else high is sp.oo):
             return None
         return 1 / low if self.swapped else high
+
+    @cached_property
+    def infinite(self) -> fmpq:
+        """Of a table: the chance of messages that only the first world sends, or of all t that the other never does."""
+        law = self._laws(0.0)[0].rational if isinstance(self.step, TableStep) else None
+        if law is None:
+            return fmpq(0)
+        never = [(a * m, m) for a, b, m in law.atoms if b == 0]
+        first, mass = (sum((x[i] for x in never), fmpq(0)) for i in (0, 1))
+        with at_precision(_BITS):  # rounded down, as powers are long
+            hidden = float_below(arb(first) * arb(mass) ** (self.steps - 1))
+        return sum((p for p, q in law.singular if q == 0), fmpq(*hidden.as_integer_ratio()))
 
     @property
     def _summand(self) -> Lognormal | None:
@@ -754,6 +767,11 @@ class PoissonStep(OneEpoch):
         least = sp.S.Zero if ratio is None else 1 / ratio
         return None if rate == 1 and least == 0 else 1 / (1 - rate * (1 - least))
 
+    @property
+    def infinite(self) -> fmpq:
+        """The rate times that of the base; 0 where the second world may be without the example, too."""
+        return fmpq(0) if self.swapped and self.rate < 1 else self.rate * self.base.infinite
+
     def rough_log(self, eps: float) -> float:
         """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
         rate = float(self.rate)
@@ -828,6 +846,10 @@ class Statistic(OneEpoch):
                 if not difference < 0:
                     value += difference.max(arb(0))
         return Found((value, value), lambda: {"kind": "statistic", "precision": _STATISTIC_BITS})
+
+    def end(self, log_delta: float) -> float:
+        """Return an estimate of the eps at which the divergence is delta, at most one for which the bits are enough."""
+        return min(super().end(log_delta), _LARGEST_LOSS)
 
 
 @lru_cache(maxsize=16)

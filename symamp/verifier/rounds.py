@@ -27,6 +27,7 @@ _DRAWN: dict[str, Any] = {"drawn": bool}
 """Of points above: that the level is one of the sample, and the evidence about it."""
 Point = tuple[fmpq, fmpq, fmpq]
 Curve = list[tuple[fmpq, fmpq]]
+_NOTHING = fmpq(0)
 
 
 def _require(condition: object, reason: str) -> None:
@@ -225,11 +226,14 @@ def hull_above(known: list[Point]) -> Curve:
     return _hull([(e, high) for e, _, high in known[: least + 1]])
 
 
-def hull_below(known: list[Point]) -> Curve:
-    """Return the vertices of a convex function below a curve, from both ends at points from (0, 1) on."""
+def hull_below(known: list[Point], least: fmpq = _NOTHING) -> Curve:
+    """Return the vertices of a convex function below a curve, from both ends at points from (0, 1) on.
+
+    The curve is nowhere below ``least``, a chance that the loss is infinite.
+    """
     values: dict[fmpq, fmpq] = {}
     for j, (start, low, _) in enumerate(known):
-        lines, end = [(fmpq(1), fmpq(-1)), (fmpq(0), fmpq(0))], None
+        lines, end = [(fmpq(1), fmpq(-1)), (least, fmpq(0))], None
         if j:
             slope = (low - known[j - 1][2]) / (start - known[j - 1][0])
             lines.append((low - slope * start, slope))
@@ -240,7 +244,7 @@ def hull_below(known: list[Point]) -> Curve:
             lines.append((known[j + 1][1] - slope * end, slope))
         if end is None:
             value, slope = lines[-1]
-            end = max(start, fmpq(1), -value / slope if slope < 0 else start)
+            end = max(start, fmpq(1), (least - value) / slope if slope < 0 else start)
         crossings = {(c - a) / (b - d) for (a, b), (c, d) in combinations(lines, 2) if b != d}
         for e in {start, end} | {x for x in crossings if start < x < end}:
             value = max(a + b * e for a, b in lines)
@@ -262,12 +266,12 @@ def sum_of_losses(check: Check, rounds: list[Any], eps: arb, plan: Any, up: bool
         slopes = [(d1 - d0) / (e1 - e0) for (e0, d0), (e1, d1) in pairwise(vertices)] + [fmpq(0)]
         masses = [(e, e * (b - a)) for (e, _), a, b in zip(vertices[1:], slopes, slopes[1:], strict=False) if a != b]
         factors.append(([(arb(e).log(), arb(p)) for e, p in masses], count))
-        infinite = arb(vertices[-1][1])
-        _require(infinite < 1, "all losses are infinite")
-        lasting += count * (-infinite).log1p()
+        if vertices[-1][1] == 1:
+            return arb(1)  # all losses are infinite
+        lasting += count * (-arb(vertices[-1][1])).log1p()
     beyond = -lasting.expm1()
     if plan is None:
-        return _largest_losses(factors, eps, up) + beyond
+        return (_largest_losses(factors, eps, up) + beyond).min(arb(1))
     theta, w, higher, lesser = (arb(check.number(plan[k])) for k in ("theta", "W", "theta_above", "theta_below"))
     terms = sums.require_blocks(plan, "a sum of losses")
     _require(sum(b - a + 1 for a, b in plan["evaluated"]) <= _MOST_FREQUENCIES, "too many frequencies")
@@ -302,7 +306,7 @@ def sum_of_losses(check: Check, rounds: list[Any], eps: arb, plan: Any, up: bool
         grown = sums.product_of(part.growth(other) for part in parts) * ((theta - other) * eps).exp()
         value -= kappa * grown / (abs(other - theta) * w).expm1()
     scale = sums.product_of(part.scale() for part in parts) * (-theta * eps).exp()
-    return (scale * value).max(arb(0)) + beyond
+    return ((scale * value).max(arb(0)) + beyond).min(arb(1))
 
 
 def _largest_losses(factors: list[Any], eps: arb, up: bool) -> arb:

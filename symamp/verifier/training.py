@@ -204,7 +204,20 @@ class _Training:
         require(
             known and all(a[0] < b[0] for a, b in pairwise(known)), f"{name}: no points, or a level twice", "invalid"
         )
-        return (hull_above if up else hull_below)([(fmpq(0), fmpq(1), fmpq(1)), *known])
+        known = [(fmpq(0), fmpq(1), fmpq(1)), *known]
+        return hull_above(known) if up else hull_below(known, self._infinite(name, curve["steps"]))
+
+    def _infinite(self, name: str, t: int) -> fmpq:
+        """Return a chance that the loss of an epoch of a table is infinite (section 5); 0 where none is known."""
+        if not (isinstance(self.step, steps.Table) and self.is_attained):
+            return fmpq(0)
+        law = self.step.laws(name, None)[0].sampled(self.rate)
+        never = [(fmpq(c.ratio0) * fmpq(c.mass), fmpq(c.mass)) for c in law.components if c.ratio1 == 0]
+        first, mass = (sum((x[i] for x in never), fmpq(0)) for i in (0, 1))
+        with working(256):
+            hidden = (arb(first) * arb(mass) ** (t - 1)).lower()
+            mantissa, exponent = hidden.man_exp() if hidden > arb(2) ** -256 else (0, 0)
+        return sum((fmpq(p) for _, p, q in law.singular if q == 0), fmpq(mantissa) * fmpq(2) ** int(exponent))
 
     def _point(self, i: int, name: str, t: int, up: bool) -> tuple[fmpq, fmpq]:
         """Return the ends of a point, after a proof that they enclose the divergence of an epoch."""

@@ -228,6 +228,35 @@ def test_tables_have_certificates(case):
     assert selected > 1 or judged(changed) == "invalid"
 
 
+REVEALING = sa.training.TableStep([("1/6", "1/2"), ("1/3", "1/2"), ("1/2", "0")])
+
+
+@pytest.mark.parametrize(
+    ("made", "exact"),
+    [
+        (sa.training.random_allocation(noise=REVEALING, steps=2, epochs=2, neighbours="add_remove"), "3/4"),
+        (sa.training.poisson(noise=REVEALING, steps=3, rate="1/2", neighbours="add_remove"), "37/64"),
+        (
+            sa.training.random_allocation(
+                noise=sa.training.TableStep([("1", "1/3"), ("0", "2/3")]), steps=2, epochs=3, neighbours="add_remove"
+            ),
+            "604/729",
+        ),
+    ],
+    ids=str,
+)
+def test_infinite_losses_of_many_rounds_have_certificates(made, exact):
+    """Beyond all finite losses what is left is the chance of messages of one world alone, in one round or another."""
+    data = made.delta(9, gap=1e-2).certificate()
+    assert judged(data) == "valid"
+    assert fraction(data["claim"]["lower"]) <= fraction(exact) <= fraction(data["claim"]["upper"])
+    assert fraction(data["claim"]["upper"]) < 1.0001 * fraction(data["claim"]["lower"])
+    for end, factor in (("lower", 10**4 + 1), ("upper", 10**4 - 1)):
+        changed = copy.deepcopy(data)
+        changed["claim"] |= {"lower": "0", "upper": "1"} | {end: f"({exact})*{factor}/{10**4}"}
+        assert judged(changed) == "invalid"
+
+
 def test_an_eps_beyond_all_losses_of_one_direction():
     """Losses of "add" are less than log(14/11) a step, those of "remove" less than log(23/14)."""
     step = sa.training.TableStep([("3/7", "3/4"), ("4/7", "1/4")])
