@@ -18,7 +18,7 @@ import flint
 import sympy as sp
 from flint import arb, arb_poly, fmpq, fmpz_poly
 
-from symamp.decompositions.decomposition import Component, Decomposition
+from symamp.decompositions.decomposition import Component, Decomposition, merged
 from symamp.decompositions.printing import text
 from symamp.decompositions.to_law import law_of, number
 from symamp.errors import ArgumentError, Problem
@@ -511,7 +511,7 @@ class Composed(Decomposition):
     # ----------------------------------------------------------------------------------------------------- formulas
 
     @cached_property
-    def _formulas(self) -> tuple[tuple[Component, ...], tuple[tuple[sp.Expr, sp.Expr], ...]]:
+    def _formulas(self) -> Decomposition:
         found = self._merged
         if found is None:
             _ = [part.components for part in self.parts]  # a part without a finite list refuses
@@ -522,26 +522,18 @@ class Composed(Decomposition):
                 f"take parts with at most {_MOST_FORMULAS:,}; answers need no formulas",
             )
         masses = found.masses(lambda formula: formula).values()
-        ratios = found.ratios(sp.Pow, sp.Integer)
-        components: list[Component] = []
-        singular: dict[sp.Expr, list[tuple[sp.Expr, sp.Expr]]] = {}
-        for (flags, *_), both, mass in zip(found.keys, ratios, masses, strict=True):
-            r0, r1 = map(normal, both)
-            if flags & _UNHIDDEN:
-                singular.setdefault(normal(r0 / (r0 + r1)), []).append((mass * r0, mass * r1))
-            else:
-                components.append(Component(r0, r1, normal(mass)))
-        alone = [tuple(normal(sp.Add(*(both[k] for both in group))) for k in (0, 1)) for group in singular.values()]
-        return tuple(components), tuple((a, b) for a, b in alone)
+        cells = zip(found.keys, found.ratios(sp.Pow, sp.Integer), masses, strict=True)
+        orbits = ((m * r0, m * r1, 0 if flags & _UNHIDDEN else m) for (flags, *_), (r0, r1), m in cells)
+        return merged(orbits, self.parameters, self.pair)
 
     @property
     def components(self) -> tuple[Component, ...]:
         """The merged components as SymPy expressions."""
-        return self._formulas[0]
+        return self._formulas.components
 
     @property
     def singular(self) -> tuple[tuple[sp.Expr, sp.Expr], ...]:
-        return self._formulas[1]
+        return self._formulas.singular
 
     @cached_property
     def gamma(self) -> sp.Expr:
