@@ -70,11 +70,8 @@ class CurvePoints:
         good = all(a < b for a, b in zip([fmpq(0), *levels], levels, strict=False))
         good = good and (self.bottom is None or 0 < self.bottom <= 1) and (self.top is None or self.top >= 1)
         if not good or any(p.high < max(1 - p.level, fmpq(0)) or p.low > p.high for p in self.points):
-            raise ArgumentError(
-                "points",
-                Problem("the levels do not increase, or a bound is below 1 - E"),
-                "give increasing levels E > 0 and bounds >= 1 - E",
-            )
+            wrong = Problem("the levels do not increase, or a bound is below 1 - E")
+            raise ArgumentError("points", wrong, "give increasing levels E > 0 and bounds >= 1 - E")
 
     @staticmethod
     def of_tests(tests: Iterable[tuple[fmpq, fmpq]]) -> CurvePoints:

@@ -44,23 +44,14 @@ def to_document(text: str, points: Iterable[CurvePoint]) -> dict[str, Any]:
 
 def from_document(data: Mapping[str, Any]) -> GivenRound:
     """Return the round of a document. Raises FormatError if it is none."""
-    if not isinstance(data, Mapping) or (data.get("format"), data.get("version"), data.get("base")) != (
-        FORMAT,
-        VERSION,
-        16,
-    ):
-        raise FormatError(
-            "profile",
-            Problem("the document has another format or version"),
-            f"give format {FORMAT}, version {VERSION}, base 16",
-        )
+    given = data if isinstance(data, Mapping) else {}
+    if (given.get("format"), given.get("version"), given.get("base")) != (FORMAT, VERSION, 16):
+        wrong = Problem("the document has another format or version")
+        raise FormatError("profile", wrong, f"give format {FORMAT}, version {VERSION}, base 16")
     pairs, text = data.get("points"), data.get("round")
     if not isinstance(pairs, list) or not 0 < len(pairs) <= _MOST_POINTS or not isinstance(text, str):
-        raise FormatError(
-            "profile",
-            Problem("the name or the points are missing, or there are too many points"),
-            f"give a name, and 1 to {_MOST_POINTS} points [E, bound]",
-        )
+        wrong = Problem("the name or the points are missing, or there are too many points")
+        raise FormatError("profile", wrong, f"give a name, and 1 to {_MOST_POINTS} points [E, bound]")
     if not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
         raise FormatError("profile", Problem("a point is not a pair"), "give pairs [E, bound]")
     return given_round([(_fraction(e), _fraction(d)) for e, d in pairs], text)
@@ -71,11 +62,8 @@ def given_round(values: Iterable[tuple[fmpq, fmpq]], text: str) -> GivenRound:
     points = tuple(CurvePoint(e, fmpq(0), min(d, fmpq(1))) for e, d in sorted(values))
     good = all(a.level < b.level for a, b in pairwise(points))
     if not (points and good and points[0].level >= 1 and all(p.high >= 0 for p in points)):
-        raise FormatError(
-            "profile",
-            Problem("two points have the same eps, or a bound is outside [0, 1]"),
-            "give different eps >= 0, with bounds in [0, 1]",
-        )
+        wrong = Problem("two points have the same eps, or a bound is outside [0, 1]")
+        raise FormatError("profile", wrong, "give different eps >= 0, with bounds in [0, 1]")
     return GivenRound(points, text)
 
 

@@ -128,17 +128,9 @@ class RoundPairs:
         """
         widest = max(r.deviation for r, _ in self.rounds)
         ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
-        key = (
-            up,
-            ratio,
-            _LOG_DELTAS * floor(log_delta / _LOG_DELTAS),
-            composition_gap(gap),
-            tail,
-            even,
-            checked_effort(effort),
-            level if up and self.count == 1 else None,
-            rough,
-        )
+        place = ratio, _LOG_DELTAS * floor(log_delta / _LOG_DELTAS)
+        alone = level if up and self.count == 1 else None
+        key = (up, *place, composition_gap(gap), tail, even, checked_effort(effort), alone, rough)
         if key not in self._made:
             self._made[key] = self._pairs(*key)
         return self._made[key]

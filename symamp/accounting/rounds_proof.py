@@ -175,9 +175,8 @@ class _Kind:
 
 def _given(curve: RoundCurve) -> GivenRound:
     if not isinstance(curve.round, GivenRound):
-        raise ArgumentError(
-            "certificate", Problem(f"{curve.round.text} has no certificate"), "certify rounds of shuffled users"
-        )
+        wrong = Problem(f"{curve.round.text} has no certificate")
+        raise ArgumentError("certificate", wrong, "certify rounds of shuffled users")
     return curve.round
 
 
@@ -254,9 +253,8 @@ class RoundsProof:
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
         if self.above is None and self.below is None:
-            raise ArgumentError(
-                "certificate", Problem(f"no certified points belong to {rounds}"), "ask for a larger delta"
-            )
+            wrong = Problem(f"no certified points belong to {rounds}")
+            raise ArgumentError("certificate", wrong, "ask for a larger delta")
         most = most if self.sums is None else self.sums.most
         below, sums = (self.below, self.sums) if least.mantissa > 0 else (None, None)
         is_listed = below is not None and all(

@@ -101,9 +101,8 @@ class SweepFile:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise FormatError(
-                "file", Problem(f"{path} cannot be read: {type(error).__name__}"), "name another file"
-            ) from None
+            wrong = Problem(f"{path} cannot be read: {type(error).__name__}")
+            raise FormatError("file", wrong, "name another file") from None
         lines = text.split("\n")
         self._torn = lines[-1] != ""
         for number, line in enumerate(lines, 1):
@@ -116,11 +115,8 @@ class SweepFile:
             except (ValueError, KeyError, TypeError):
                 # A line that was torn stays as it is; what follows it starts on a line of its own.
                 if number < len(lines) and not line.startswith('{"point": "'):
-                    raise FormatError(
-                        "file",
-                        Problem(f"line {number} of {path} is no point of a sweep"),
-                        "delete it, or name another file",
-                    ) from None
+                    wrong = Problem(f"line {number} of {path} is no point of a sweep")
+                    raise FormatError("file", wrong, "delete it, or name another file") from None
 
     def keep(self, point: str, found: Finished) -> None:
         """Add a point, at once on disk as far as the system promises that."""
@@ -131,9 +127,8 @@ class SweepFile:
             try:
                 self._stream = open(self.path, "a", encoding="utf-8")  # noqa: SIM115
             except OSError as error:
-                raise FormatError(
-                    "file", Problem(f"{self.path} cannot be written: {error.strerror}"), "name another file"
-                ) from None
+                wrong = Problem(f"{self.path} cannot be written: {error.strerror}")
+                raise FormatError("file", wrong, "name another file") from None
             if self._torn:
                 self._stream.write("\n")
         ends = {name: float(value).hex() for name, value in zip(Finished._fields[:4], found[:4], strict=True)}

@@ -354,9 +354,8 @@ def _side(
         grown = [(tilt * r).exp() for r in ratios]
         circle = [(turn * r).sin_cos() for r in ratios]
         if any(g.rel_accuracy_bits() < 60 for g in grown) or any(s.rad() > _TINY for s, _ in circle):
-            raise PrecisionError(
-                "table", Problem("entries have less than 60 bits at this precision"), "take a higher one"
-            )
+            wrong = Problem("entries have less than 60 bits at this precision")
+            raise PrecisionError("table", wrong, "take a higher one")
         if not all(g < _LARGEST for g in grown):
             raise PrecisionError("table", Problem("moments are beyond 1e100"), "take a smaller tilt")
         sizes.append([float(g) if g > _SMALLEST else 0.0 for g in grown])

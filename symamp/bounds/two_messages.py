@@ -142,9 +142,8 @@ def _likelier(law: Law) -> tuple[Number, Number, Number]:
         for found, rest in ((one, other), (other, one)):
             if found[0]() > found[1]() or rest[0]() < rest[1]():
                 return found
-    raise PrecisionError(
-        "mechanism", Problem(f"two inputs agree in {_BITS} bits"), "make them equal, or change an entry"
-    )
+    wrong = Problem(f"two inputs agree in {_BITS} bits")
+    raise PrecisionError("mechanism", wrong, "make them equal, or change an entry")
 
 
 def _product(ratio: Number, mass: Number) -> Number:

@@ -143,9 +143,8 @@ def above(groups: Sequence[Described], part: PairBound, at: At, found: Evidence,
         return {"kind": "value counts"} | pair | _compositions(known, part, found.details, split)
     triples = [t for t in part.fixed_background if is_triple(t)]
     if not triples or at.level is None:
-        raise ArgumentError(
-            "certificate", Problem(f"an answer by {part.method} has no certificate"), "ask without a method"
-        )
+        wrong = Problem(f"an answer by {part.method} has no certificate")
+        raise ArgumentError("certificate", wrong, "ask without a method")
     return {"kind": "envelope"} | pair | {"dominating": _dominating(triples, at, found)} | evaluation(found, n)
 
 
@@ -250,9 +249,8 @@ def evaluation(found: Any, n: int = 0) -> Data:
     """Return the evaluator of a sum with its plan; ArgumentError where the verifier cannot repeat it."""
     name, plan = found.evaluator.partition(",")[0], found.plan
     if name == LATTICE:
-        raise ArgumentError(
-            "certificate", Problem("sums on a lattice have no certificate"), "ask with another gap or n"
-        )
+        wrong = Problem("sums on a lattice have no certificate")
+        raise ArgumentError("certificate", wrong, "ask with another gap or n")
     if isinstance(plan, TailPlan):
         windows = [list(w) for w in plan.windows(n, _WIDER_WINDOWS)]
         return {"evaluator": name, "plan": {"theta": exact_double(plan.theta), "windows": windows}}
@@ -298,9 +296,8 @@ def _compositions(known: Described, part: PairBound, found: FewMessagesEvidence,
     """Return boxes of users who have the first of at most two laws."""
     inputs = [t.dataset[0][0] for t in part.fixed_background if is_triple(t)]
     if not 0 < len(inputs) <= 2 or not all(x in known.inputs for x in inputs):
-        raise ArgumentError(
-            "certificate", Problem(f"{part.method} has no certificate for this mechanism"), "method='all_data_sets'"
-        )
+        wrong = Problem(f"{part.method} has no certificate for this mechanism")
+        raise ArgumentError("certificate", wrong, "method='all_data_sets'")
     boxes, worst = list[Data](), max(b.log_value for b in found.boxes)
     for box in found.boxes:
         room = 1.0 - exp(box.log_value - worst)  # a box of small value need not be evaluated as sharply

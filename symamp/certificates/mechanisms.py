@@ -263,11 +263,8 @@ def of_triples(
             found.setdefault(part.pair, {})[mixture(t.dataset)] = t
     inputs = tuple(dict.fromkeys(x for pair, laws in found.items() for x in (*pair, *laws) if x))
     if not inputs:
-        raise ArgumentError(
-            "certificate",
-            Problem("no triple proves the upper end, and the verifier checks triples"),
-            "ask without a method",
-        )
+        wrong = Problem("no triple proves the upper end, and the verifier checks triples")
+        raise ArgumentError("certificate", wrong, "ask without a method")
     return Described(
         {
             "kind": "triples",

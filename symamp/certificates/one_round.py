@@ -204,9 +204,8 @@ def proof_above(
         return Proof(at, bound, tuple(replace(e, part=part) for e, part in zip(found, parts, strict=True)))
     for e in found:
         if not (is_triple(e.part) or e.part.fixed_background or e.details or e.evaluator in write.ALONE):
-            raise ArgumentError(
-                "certificate", Problem(f"the verifier checks triples, and {e.part.method} is none"), _another(subject)
-            )
+            wrong = Problem(f"the verifier checks triples, and {e.part.method} is none")
+            raise ArgumentError("certificate", wrong, _another(subject))
     return Proof(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
@@ -261,9 +260,8 @@ def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict
             left = [pair for pair in left if pair not in group]
     groups = whole.groups(table, left)
     if len(groups) * size * len(table.messages) > times * _MOST_ENTRIES:
-        raise ArgumentError(
-            "certificate", Problem(f"{len(groups)} pairs of inputs are too many"), "ask with method='blanket'"
-        )
+        wrong = Problem(f"{len(groups)} pairs of inputs are too many")
+        raise ArgumentError("certificate", wrong, "ask with method='blanket'")
     for group in groups:
         own, names = whole.part(group[0]), {(table.inputs[i], table.inputs[j]) for i, j in group}
         alike = (e for e in known.values() if e.part.method == own.method and e.part.pair in names)

@@ -57,9 +57,8 @@ def training(
     bracket the least sigma that is enough.
     """
     if (rate is not None) != (batches == "poisson"):
-        raise ArgumentError(
-            "option --rate", Problem("poisson needs it, and no other sampler has it"), "give it with poisson only"
-        )
+        wrong = Problem("poisson needs it, and no other sampler has it")
+        raise ArgumentError("option --rate", wrong, "give it with poisson only")
     if selected != "1" and batches != "allocation":
         raise ArgumentError("option --selected", Problem(f"{batches} does not have it"), "leave it out")
 

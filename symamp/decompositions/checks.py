@@ -128,9 +128,8 @@ def check_probabilities(mechanism: LocalRandomizer) -> None:
                     seen.add(value)
         row = normal(sp.Add(*(normal(orbit.mass(0)) for orbit in orbits)))
         if not is_zero(row - 1):
-            raise RowSumError(
-                f'row of input "{x}"', Problem(f"the probabilities sum to {shown(row)}, not to 1"), _hint(row)
-            )
+            wrong = Problem(f"the probabilities sum to {shown(row)}, not to 1")
+            raise RowSumError(f'row of input "{x}"', wrong, _hint(row))
 
 
 def _check_table(table: NumericTable) -> None:

@@ -96,7 +96,6 @@ def only_pair(mechanism: LocalRandomizer) -> tuple[str, str]:
     classes = pair_classes(mechanism)
     if len(classes) > 1:
         shown = " or ".join(f"{c.pairs[0]}" for c in classes[:6])
-        raise UnknownInputError(
-            "pair", Problem(f"there are {len(classes)} classes of pairs"), f"give one, such as {shown}"
-        )
+        wrong = Problem(f"there are {len(classes)} classes of pairs")
+        raise UnknownInputError("pair", wrong, f"give one, such as {shown}")
     return classes[0].pairs[0]

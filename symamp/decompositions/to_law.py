@@ -42,9 +42,8 @@ def refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
     """Raise ArgumentError where some parameters are still symbols."""
     if parameters:
         missing = ", ".join(p.describe() for p in parameters)
-        raise ArgumentError(
-            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
-        )
+        wrong = Problem(f"no number is given for {missing}")
+        raise ArgumentError("parameters", wrong, "give it by mechanism.at(eps0=1)")
 
 
 def number(value: fmpq | sp.Expr) -> Number:

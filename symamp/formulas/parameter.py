@@ -76,9 +76,8 @@ class Parameter:
                     number = sp.Integer(number.p // number.q if side == "upper" else -(-number.p // number.q))
                 object.__setattr__(self, side, number)
         if self._is_empty():
-            raise ArgumentError(
-                f"range of {self.name}", Problem(f"{self.describe()} holds for no number"), "widen the range"
-            )
+            wrong = Problem(f"{self.describe()} holds for no number")
+            raise ArgumentError(f"range of {self.name}", wrong, "widen the range")
 
     def _is_empty(self) -> bool:
         if self.lower is not None and self.lower == self.upper and not self.integer:

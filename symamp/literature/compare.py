@@ -122,9 +122,8 @@ class Comparison(ShownAsTable):
 
     def _check_single(self) -> None:
         if len(self) != 1:
-            raise ArgumentError(
-                "comparison", Problem(f"it is about {len(self)} questions"), "iterate over it to get one by one"
-            )
+            wrong = Problem(f"it is about {len(self)} questions")
+            raise ArgumentError("comparison", wrong, "iterate over it to get one by one")
 
     @property
     def truth(self) -> Answer:

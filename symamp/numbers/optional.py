@@ -35,6 +35,5 @@ def optional(name: str, install: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):  # it is there, and cannot be loaded
             raise
-        raise MissingPackageError(
-            name.partition(".")[0], Problem("the package is not installed"), f'pip install "{install}"'
-        ) from None
+        wrong = Problem("the package is not installed")
+        raise MissingPackageError(name.partition(".")[0], wrong, f'pip install "{install}"') from None

@@ -346,11 +346,8 @@ def parse_expression(
         raise ExpressionError(argument, type(text).__name__, "text")
     for name, symbol in symbols.items():
         if any(fact is not None for fact in (symbol.is_extended_positive, symbol.is_extended_negative, symbol.is_zero)):
-            raise ExpressionError(
-                argument,
-                Problem(f"the symbol {name} was made with a sign, such as positive=True"),
-                "make it by Parameter(name).symbol",
-            )
+            wrong = Problem(f"the symbol {name} was made with a sign, such as positive=True")
+            raise ExpressionError(argument, wrong, "make it by Parameter(name).symbol")
     return _Reader(text, symbols, argument).expression(points, probes)
 
 

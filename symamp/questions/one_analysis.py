@@ -338,9 +338,8 @@ def sum_law(
     if not isinstance(context, str) or context not in ENGINES:
         raise ArgumentError("context", context, one_of(ENGINES, context))
     if digits is not None and context == "numpy":
-        raise ArgumentError(
-            "digits", Problem("context='numpy' computes with doubles"), "leave it out, or take context='flint'"
-        )
+        wrong = Problem("context='numpy' computes with doubles")
+        raise ArgumentError("digits", wrong, "leave it out, or take context='flint'")
     question, level = Question.of(mechanism, n, method), level_of(budget(eps))
     users_ = question.n
     kept = None if digits is None else digit_count(digits)

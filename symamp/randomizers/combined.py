@@ -277,9 +277,8 @@ def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
     if part.first_input_stands_for_all:
         return [(part.inputs[0],) * 2]
     if not part.lists_all_inputs and dominating_pair(part) is None:
-        raise SupportMismatchError(
-            "mechanism", Problem(f"{part!r} does not describe all its inputs"), "take its .table(), or another part"
-        )
+        wrong = Problem(f"{part!r} does not describe all its inputs")
+        raise SupportMismatchError("mechanism", wrong, "take its .table(), or another part")
     found = {part_triple(part, x, x, None).signature(): (x, x) for x in part.inputs[::-1]}
     return list(found.values())
 

@@ -85,9 +85,8 @@ def check_description(data: Description) -> None:
         raise FormatError("parameters", ", ".join(p.name for p in data.parameters), "each name once")
     unknown = sorted({str(s) for e in expressions(data) for s in e.free_symbols - symbols})
     if unknown:
-        raise FormatError(
-            "expressions", Problem(f"undeclared symbols {', '.join(unknown)}"), "declare them as parameters"
-        )
+        told = Problem(f"undeclared symbols {', '.join(unknown)}")
+        raise FormatError("expressions", told, "declare them as parameters")
     if sum(map(bool, (data.orbits, data.letters, data.shares))) != 1 or len(data.levels) != 2 * bool(data.shares):
         wrong = Problem("none or several of orbits, letters and shares are given")
         raise FormatError("description", wrong, "give orbits, or letters, or shares with two levels")
@@ -95,9 +94,8 @@ def check_description(data: Description) -> None:
         raise FormatError("others", Problem("there are no orbits"), "give the orbits of the pair that they are for")
     lengths = [{len(o.density) for o in section} for section in (data.orbits, data.third)]
     if (data.third and not data.orbits) or lengths[0] - {2} or lengths[1] - {3}:
-        raise FormatError(
-            "density", Problem("wrong number of densities"), "give 2 in each of orbits, 3 in each of third"
-        )
+        told = Problem("wrong number of densities")
+        raise FormatError("density", told, "give 2 in each of orbits, 3 in each of third")
     if any(counts not in COUNTS.values() for counts, _ in data.shares):
         raise FormatError("shares", Problem("unknown numbers of inputs"), f"(inside, outside) are {', '.join(COUNTS)}")
     if data.size or data.third or not data.orbits:
@@ -303,9 +301,8 @@ class _OneHot(DescribedFamily, OneHot):
                     raise UndecidedOrderError(place, Problem(f"it is not proved that {shown(value)} > 0"), "assume it")
             total = sp.Add(*(a[i] for a in self.letters()))
             if not is_zero(total - 1):
-                raise RowSumError(
-                    column, Problem(f"the probabilities sum to {shown(total)}, not to 1"), "make them sum to 1"
-                )
+                wrong = Problem(f"the probabilities sum to {shown(total)}, not to 1")
+                raise RowSumError(column, wrong, "make them sum to 1")
 
 
 def _check_other(name: str, law: Sequence[Component], family: DescribedFamily) -> None:

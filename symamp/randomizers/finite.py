@@ -389,9 +389,8 @@ class FiniteMechanism(Mechanism):
         (('0', '1'), ('1', '0'), ('1', '2'), ('2', '1'))
         """
         if self._numeric is None:
-            raise ArgumentError(
-                "neighbours", Problem(f"{self!r} has free parameters"), "give numbers by .at(...) first"
-            )
+            wrong = Problem(f"{self!r} has free parameters")
+            raise ArgumentError("neighbours", wrong, "give numbers by .at(...) first")
         found = copy(self)
         for cached in ("_key", "_hash"):
             found.__dict__.pop(cached, None)

@@ -83,9 +83,8 @@ def _check_size(document: object) -> None:
                 inner += value
         level = inner
     if level:
-        raise FormatError(
-            "document", Problem("lists or objects are nested too deeply"), f"use at most {_MOST_DEPTH} levels"
-        )
+        wrong = Problem("lists or objects are nested too deeply")
+        raise FormatError("document", wrong, f"use at most {_MOST_DEPTH} levels")
 
 
 def _explain(error: Any, document: dict[str, Any]) -> Never:

@@ -180,11 +180,8 @@ def checked_subject(subject: Any) -> Subject:
     if ratio is not sp.oo:
         with at_precision(64):
             if number(ratio)().log() > LARGEST_EPS:
-                raise ArgumentError(
-                    "mechanism",
-                    Problem(f"the local budget of {subject!r} is too large"),
-                    f"the limit is {LARGEST_EPS:g}",
-                )
+                wrong = Problem(f"the local budget of {subject!r} is too large")
+                raise ArgumentError("mechanism", wrong, f"the limit is {LARGEST_EPS:g}")
     checked: Subject = subject
     return checked
 

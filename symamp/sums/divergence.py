@@ -414,9 +414,8 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
         elif bits > _LARGEST_PRECISION and found.evaluator == NO_POSITIVE_VALUE:
             return found
         elif bits > _LARGEST_PRECISION:
-            raise PrecisionError(
-                "precision", Problem(f"{_LARGEST_PRECISION} bits do not certify this value"), "take a larger gap"
-            )
+            wrong = Problem(f"{_LARGEST_PRECISION} bits do not certify this value")
+            raise PrecisionError("precision", wrong, "take a larger gap")
 
 
 def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> tuple[str, fmpq | None]:

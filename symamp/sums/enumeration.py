@@ -75,9 +75,8 @@ def _convolved(left: dict[fmpq, fmpq], right: dict[fmpq, fmpq]) -> dict[fmpq, fm
         for r, q in right.items():
             result[s + r] = result.get(s + r, fmpq(0)) + p * q
         if len(result) > _MOST_SUMS:
-            raise ArgumentError(
-                "n", Problem(f"the sum has more than {_MOST_SUMS} values"), "take fewer users, or another method"
-            )
+            wrong = Problem(f"the sum has more than {_MOST_SUMS} values")
+            raise ArgumentError("n", wrong, "take fewer users, or another method")
     return result
 
 

@@ -260,9 +260,8 @@ def enclose_payoff(groups: Sequence[Group], payoff: type[TwoSided], settings: Se
     plan = _searched(Product.of_groups(groups), settings, payoff).plan
     found = settled(lambda bits: _sum(groups, payoff, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
     if found is None or not (found.lower.is_finite() and found.upper.is_finite()):
-        raise PrecisionError(
-            "precision", Problem(f"rounding errors dominate even at {_LARGEST_PRECISION} bits"), "take a larger gap"
-        )
+        wrong = Problem(f"rounding errors dominate even at {_LARGEST_PRECISION} bits")
+        raise PrecisionError("precision", wrong, "take a larger gap")
     return found
 
 

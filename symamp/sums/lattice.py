@@ -536,9 +536,8 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
     settings = settings or FftSettings()
     rough = float_gparv(law, level)
     if not rough.is_positive:
-        raise ArgumentError(
-            "eps", Problem(f"the divergence at {level.text} is 0"), "take an eps below the local budget"
-        )
+        wrong = Problem(f"the divergence at {level.text} is 0")
+        raise ArgumentError("eps", wrong, "take an eps below the local budget")
     if settings.lattice is not None:
         _check_step(settings.lattice, rough)
         return _enclose(law, level, n, settings.lattice, settings)

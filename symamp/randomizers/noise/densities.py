@@ -332,9 +332,8 @@ def _cells(part: MessageRange, other: int | None) -> list[tuple[sp.Expr, sp.Expr
     if part.is_tail:
         ratios = [part.ratio(k, 0) for k in range(len(part.densities))]
         if any(r.free_symbols for r in ratios):
-            raise UndecidedOrderError(
-                "density", Problem(f"the ratios of {part.densities} are not constant far out"), "bound the messages"
-            )
+            wrong = Problem(f"the ratios of {part.densities} are not constant far out")
+            raise UndecidedOrderError("density", wrong, "bound the messages")
         least = _least(tuple(ratios))
         return [(part.start, part.end, ratios.index(least) if other is None else other, _ONE)]
     if other is not None:
@@ -524,9 +523,8 @@ class Densities(SubjectBase, ShownInLatex):
                 terms = [integral(p.densities[k], p.start, p.end)() for p in self.parts]
                 mass = total([*terms, *(number(m[k])() for _, m in self.masses)])
                 if not mass.overlaps(arb(1)):
-                    raise RowSumError(
-                        "density", Problem(f"the total mass is {mass.str(12)} on input {label}"), "make it 1"
-                    )
+                    wrong = Problem(f"the total mass is {mass.str(12)} on input {label}")
+                    raise RowSumError("density", wrong, "make it 1")
                 if not mass.rad() < _LARGEST_MASS_RADIUS:
                     wide = Problem(f"the total mass is only known to be {mass.str(12)} on input {label}")
                     raise UndecidedOrderError("density", wide, "write the density in simpler pieces")

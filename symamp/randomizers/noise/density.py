@@ -412,9 +412,8 @@ class NoiseDensity(AdditiveNoise):
         if not isinstance(density, sp.Expr) or len(symbols) < 2 or density.free_symbols != set(symbols):
             raise ArgumentError("density", density, "a SymPy formula in the two given symbols and no others")
         if density.has(sp.Float):
-            raise ArgumentError(
-                "density", Problem(f"{density} has floats"), "write exact numbers, such as Rational(1, 3)"
-            )
+            wrong = Problem(f"{density} has floats")
+            raise ArgumentError("density", wrong, "write exact numbers, such as Rational(1, 3)")
         density = _on_unit_interval(density, x, y, inputs)
         z = sp.Symbol("z", positive=True)
         half = _additive(density, x, y, z)

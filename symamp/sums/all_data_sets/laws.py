@@ -182,9 +182,8 @@ def prepared_laws(
     if not laws:
         raise ArgumentError("laws", Problem("the list is empty"), "give the law of at least one input")
     if not all(law.complete for law in laws):
-        raise ArgumentError(
-            "laws", Problem("the masses of a law sum to less than 1"), "give laws of messages under inputs"
-        )
+        wrong = Problem("the masses of a law sum to less than 1")
+        raise ArgumentError("laws", wrong, "give laws of messages under inputs")
     with at_precision(bits):
         balls = [ball_gparv(law, level) for law in laws]
         if mixed:

@@ -112,9 +112,8 @@ def _turns(values: Sequence[arb], step: arb) -> Waves:
     for value in values:
         sine, cosine = (step * value).sin_cos()
         if not (sine.rad() < _LARGEST_RADIUS and cosine.rad() < _LARGEST_RADIUS):
-            raise PrecisionError(
-                "precision", Problem("values have less than 60 bits at this precision"), "take a higher one"
-            )
+            wrong = Problem("values have less than 60 bits at this precision")
+            raise PrecisionError("precision", wrong, "take a higher one")
         turns.append(complex(float(cosine), float(sine)))
     return np.array(turns)
 

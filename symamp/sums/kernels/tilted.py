@@ -364,9 +364,8 @@ def choose_window(tilted: TiltedFloats, log_allowance: float, payoff: type[TwoSi
     k = n * (tilted.log_mgf(tilts) - tilted.cumulants.k0) + log_allowance + payoff.log_peak(tilts)
     w_above, w_below = k[: len(above)] / above, k[len(above) :] / below
     if np.isnan(w_above).all() or np.isnan(w_below).all():
-        raise PrecisionError(
-            "payoff", Problem("no window is within the range of doubles"), "one that S can make positive"
-        )
+        wrong = Problem("no window is within the range of doubles")
+        raise PrecisionError("payoff", wrong, "one that S can make positive")
     i, j = int(np.nanargmin(w_above)), int(np.nanargmin(w_below))
     length = float(np.fmax(np.fmax(w_above[i], w_below[j]), 1.0 / room))
     return Window(theta, length, theta + float(above[i]), theta - float(below[j]))
