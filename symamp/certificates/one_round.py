@@ -94,7 +94,8 @@ def certificate(claim: Claim) -> Data:
     }
     supposed = users.supposed((*claim.above, *(e for proof in proofs for e in proof.found)))
     is_noise = any(isinstance(e.part, NoiseInterval) for e in claim.above)
-    remedy = _instead(claim.question.subject) if is_noise else "ask with a larger gap"
+    subject = claim.question.subject
+    remedy = _instead(subject) if is_noise else _with_interval(subject) or "ask with a larger gap"
     claimed = {"quantity": claim.asked.quantity, **ends_}
     return stated(claimed, [users.setting], sides, supposed, claim.asked.effort, remedy)
 
@@ -188,7 +189,8 @@ def proof_above(
     table = whole.searched_table
     # A bound of 0 is shown by one user alone: no tilt proves it.
     if table is not None and len(table.inputs) > _MOST_LISTED and not table.is_restricted and bound > 0:
-        return _of_table(cast(MaxOverRows, whole), at, bound, n, evaluated, patience(effort))
+        beyond = _with_interval(subject) or "ask with method='blanket'"
+        return _of_table(cast(MaxOverRows, whole), at, bound, n, evaluated, patience(effort), beyond)
     settled = {e.part.pair: e for e in repeated if e.part.method != method}  # by another bound on the same pair
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
     if cells and settled:
@@ -227,6 +229,11 @@ def _another(subject: Subject) -> str:
     return f"ask {next(known, 'without a method')}"
 
 
+def _with_interval(subject: Subject) -> str:
+    """Return what to ask where a table of noise takes too long: the evidence of all its pairs at once is smaller."""
+    return "" if BOUNDS["interval"].unsupported_reason(subject) else "ask with method='interval'"
+
+
 def _instead(subject: Subject) -> str:
     """Return which analysis of a density has certificates, or what the density would have to be."""
     lacks = {name: BOUNDS[name].unsupported_reason(subject) for name in _IN_FINITE_LAWS}
@@ -239,7 +246,9 @@ def _instead(subject: Subject) -> str:
     return f"method={name!r} has certificates, but {lack}{more}"
 
 
-def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence], times: int) -> Proof:
+def _of_table(
+    whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence], times: int, beyond: str
+) -> Proof:
     """Return the evidence for all pairs of rows: a common tilt, and those pairs that it leaves open.
 
     Of these a pair is shown by its blanket where that is enough, else by its part of the bound.
@@ -260,8 +269,7 @@ def _of_table(whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict
             left = [pair for pair in left if pair not in group]
     groups = whole.groups(table, left)
     if len(groups) * size * len(table.messages) > times * _MOST_ENTRIES:
-        wrong = Problem(f"{len(groups)} pairs of inputs are too many")
-        raise ArgumentError("certificate", wrong, "ask with method='blanket'")
+        raise ArgumentError("certificate", Problem(f"{len(groups)} pairs of inputs are too many"), beyond)
     for group in groups:
         own, names = whole.part(group[0]), {(table.inputs[i], table.inputs[j]) for i, j in group}
         alike = (e for e in known.values() if e.part.method == own.method and e.part.pair in names)

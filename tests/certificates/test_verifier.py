@@ -419,6 +419,17 @@ def test_what_takes_the_verifier_too_long_is_certified_by_a_thorough_answer(monk
     assert (verify(text).error, verify(text, 6).status) == ("TooLarge", "valid")
 
 
+def test_a_table_of_noise_that_is_too_large_has_a_certificate_by_the_interval(monkeypatch):
+    noise = sa.DiscreteLaplace(B=8, eps0=4)
+    table, boxes = (sa.epsilon(noise, n=10**4, delta="1e-6", **x) for x in ({}, {"method": "interval"}))
+    assert table.method == "all_data_sets"
+    assert boxes.upper < 1.001 * table.upper
+    assert verify(json.dumps(boxes.certificate())).status == "valid"
+    monkeypatch.setattr(verifier.certificate, "MOST_WORK", 1000)
+    with pytest.raises(PrecisionError, match=r"too large.*method='interval'"):
+        table.certificate()
+
+
 @pytest.mark.parametrize("filling", ["[],", "{},", "1,", '"",', "[[[[[[[[", '{"a":[' * 4, '"' + "x" * 5000 + '",'])
 def test_texts_are_measured_before_they_are_read(filling):
     text = '{"format": "symamp-certificate", "settings": [' + filling * (2**25 // len(filling) + 1) + "1]}"
