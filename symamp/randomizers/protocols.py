@@ -74,10 +74,7 @@ class Domain(NamedTuple):
             wrong = None
         if wrong is not None:
             raise ArgumentError(name, Problem(wrong), f"give {self}")
-        low, high = (
-            -np.inf if self.low == -sp.oo else double(self.low),
-            np.inf if self.high == sp.oo else double(self.high),
-        )
+        low, high = (float(x) if x.is_infinite else double(x) for x in (self.low, self.high))
         bad = (found < low) | (found > high)
         if self.integers and found.dtype.kind == "f":
             bad |= found != np.floor(found)
@@ -190,8 +187,7 @@ def supported(
 
     def estimated(found: Array) -> Array:
         high, low = double(p), double(q)
-        shares: Array = (count(found) / len(found) - low) / (high - low)
-        return shares
+        return np.asarray((count(found) / len(found) - low) / (high - low))
 
     return Protocol(FREQUENCIES, values, reports, draw, estimated, *pure(p, q), **told)
 
@@ -263,11 +259,9 @@ def sets(d: sp.Expr, s: sp.Expr, k: sp.Expr, t: sp.Expr, **told: Any) -> Protoco
             other += other >= column
         return np.where(common == 1, mine, other)
 
-    def count(reports: Array) -> Array:
-        return np.bincount(reports.ravel(), minlength=whole(d))
-
     values, reports = items(d, None if s == 1 else s), items(d, None if k == 1 else k)
-    return supported(set_probabilities(d, s, k, t), values, reports, draw, count, **told)
+    chances = set_probabilities(d, s, k, t)
+    return supported(chances, values, reports, draw, lambda y: np.bincount(y.ravel(), minlength=whole(d)), **told)
 
 
 def first_two() -> dict[str, Any]:
@@ -329,21 +323,12 @@ def bits(
 
     def estimated(reports: Array) -> Array:
         ones, there = (reports == 1).sum(axis=0), (reports >= 0).sum(axis=0)
-        found: Array = (ones - double(q) * there) / (double(mine - q) * double(share) * len(reports))
-        return found
+        return np.asarray((ones - double(q) * there) / (double(mine - q) * double(share) * len(reports)))
 
     own, other = normal((own + 1) / share - 1), normal(other / share)
-    least = sp.Integer(0 if drawn is None else -1)
-    return Protocol(
-        FREQUENCIES,
-        items(size, None if sampled == 1 else sampled),
-        Domain(least, sp.S.One, size),
-        in_parts(draw, size),
-        estimated,
-        own,
-        other,
-        **told,
-    )
+    values = items(size, None if sampled == 1 else sampled)
+    reports = Domain(sp.Integer(0 if drawn is None else -1), sp.S.One, size)
+    return Protocol(FREQUENCIES, values, reports, in_parts(draw, size), estimated, own, other, **told)
 
 
 def with_key(sent: Protocol, keys: sp.Expr) -> Protocol:
@@ -368,12 +353,8 @@ def hashed(size: sp.Expr, l: sp.Expr, p: sp.Expr, q: sp.Expr, **told: Any) -> Pr
         found[:, -1] = np.where(kept, hashes, (hashes + 1 + rng.integers(number - 1, size=n)) % number)
         return found
 
-    def count(reports: Array) -> Array:
-        found: Array = (reports[:, :-1] == reports[:, -1:]).sum(axis=0)
-        return found
-
-    reports = Domain(sp.S.Zero, l - 1, size + 1)
-    return supported((p, q), items(size), reports, in_parts(draw, size + 1), count, **told)
+    reports, drawn = Domain(sp.S.Zero, l - 1, size + 1), in_parts(draw, size + 1)
+    return supported((p, q), items(size), reports, drawn, lambda y: (y[:, :-1] == y[:, -1:]).sum(axis=0), **told)
 
 
 # ---------------------------------------------------------------------------------------- Rows of a Hadamard matrix
@@ -388,9 +369,8 @@ def transformed(counts: Array) -> Array:
     found, half = np.array(counts), 1
     while half < found.shape[-1]:
         pairs = found.reshape(*found.shape[:-1], -1, 2, half)
-        found = np.stack((pairs[..., 0, :] + pairs[..., 1, :], pairs[..., 0, :] - pairs[..., 1, :]), -2).reshape(
-            found.shape
-        )
+        a, b = pairs[..., 0, :], pairs[..., 1, :]
+        found = np.stack((a + b, a - b), -2).reshape(found.shape)
         half *= 2
     return found
 
@@ -407,9 +387,8 @@ def rows(block: sp.Expr, blocks: sp.Expr, t: sp.Expr, used: sp.Expr | None = Non
 
     Item i is row i + 1 of the first block and so on; each block has block - 1 rows, or the first has ``used``.
     """
-    inside = (
-        blocks * block / (block / 2 * (t - 1) + blocks * block)
-    )  # the probability of each message, block * blocks times
+    # The probability of each message, block * blocks times.
+    inside = blocks * block / (block / 2 * (t - 1) + blocks * block)
     scale = 2 * blocks / ((t - 1) * inside)
 
     def draw(values: Array, rng: Rng) -> Array:
@@ -516,11 +495,7 @@ def added(
 def two_sided_geometric(stop: sp.Expr) -> Callable[[int, Rng], Array]:
     """Return what draws integers z with probability proportional to (1 - stop)^|z|."""
 
-    def noise(n: int, rng: Rng) -> Array:
-        found: Array = rng.geometric(double(stop), size=n) - rng.geometric(double(stop), size=n)
-        return found
-
-    return noise
+    return lambda n, rng: rng.geometric(double(stop), size=n) - rng.geometric(double(stop), size=n)
 
 
 def window(values: Domain, ends: tuple[sp.Expr, sp.Expr], width: sp.Expr, t: sp.Expr, **told: Any) -> Protocol:
@@ -542,13 +517,10 @@ def window(values: Domain, ends: tuple[sp.Expr, sp.Expr], width: sp.Expr, t: sp.
         inside = rng.random(len(given)) < double(t * low * width)
         u = rng.random(len(given))
         outside = a + u * (b - a - c)
-        found: Array = np.where(inside, begin + u * c, np.where(outside < begin, outside, outside + c))
-        return found
+        return np.asarray(np.where(inside, begin + u * c, np.where(outside < begin, outside, outside + c)))
 
-    def unbiased(reports: Array) -> Array:
-        return (reports - double(centre)) / double(slope) + double(middle)
-
-    return mean(values, interval(start, end), draw, normal(square / slope**2), unbiased, **told)
+    reports, largest = interval(start, end), normal(square / slope**2)
+    return mean(values, reports, draw, largest, lambda y: (y - double(centre)) / double(slope) + double(middle), **told)
 
 
 def corners(
@@ -576,20 +548,12 @@ def corners(
 
         def fits(y: Array, users: Array) -> Array:
             inner = (y.astype(np.int32) * v[users]).sum(axis=1) * side[users]
-            found: Array = (inner > 0) | ((inner == 0) & np.where(side[users] > 0, *ties))
-            return found
+            return np.asarray((inner > 0) | ((inner == 0) & np.where(side[users] > 0, *ties)))
 
         return retried(n, corner, fits)
 
-    one = sp.S.One
-    return mean(
-        interval(-one, one, d),
-        Domain(-one, one, d),
-        in_parts(draw, d),
-        normal(1 / scale**2),
-        lambda reports: reports / double(scale),
-        **told,
-    )
+    values, reports, largest = interval(-sp.S.One, sp.S.One, d), Domain(-sp.S.One, sp.S.One, d), normal(1 / scale**2)
+    return mean(values, reports, in_parts(draw, d), largest, lambda y: y / double(scale), **told)
 
 
 # ----------------------------------------------------------------------------------------------------------- A table
@@ -619,12 +583,10 @@ def of_table(rows: Sequence[Sequence[sp.Expr]], inputs: Mapping[str, int], messa
             mixed = Problem("inputs are mixtures of others: frequencies do not follow from the reports")
             raise SupportMismatchError("mechanism", mixed, "take linearly independent rows")
         weighted = np.divide(table, table.mean(axis=0), out=np.zeros_like(table), where=table.mean(axis=0) > 0)
-        found: Array = np.linalg.solve(weighted @ table.T, weighted).T
-        return found
+        return np.asarray(np.linalg.solve(weighted @ table.T, weighted).T)
 
     def estimated(reports: Array) -> Array:
-        found: Array = np.bincount(reports, minlength=n_messages) / len(reports) @ scores()
-        return found
+        return np.asarray(np.bincount(reports, minlength=n_messages) / len(reports) @ scores())
 
     def variances() -> tuple[sp.Expr, sp.Expr]:
         """The largest over the items, and over what others hold."""

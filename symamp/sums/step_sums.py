@@ -232,8 +232,7 @@ class FloatVictim:
         top = float(logs[0].real)
         shares = np.where((u == 0.0) | (2 * np.arange(last + 1) == nodes), 1.0, 2.0) / nodes
         sums = (np.exp(logs - top - 1j * np.outer(thresholds, u)) * kernel).real @ shares
-        found: Floats = top + np.log(sums, where=sums > 0.0, out=np.full(len(sums), -inf))
-        return found
+        return np.asarray(top + np.log(sums, where=sums > 0.0, out=np.full(len(sums), -inf)))
 
 
 def _moments(groups: Sequence[FloatSteps], tilt: float) -> tuple[float, float, float]:

@@ -233,8 +233,7 @@ class PrivUnit(DisjointCover):
             other = rng.standard_normal((n, d))
             other -= (other * values).sum(axis=1, keepdims=True) * values
             other /= np.sqrt((other**2).sum(axis=1, keepdims=True))
-            found: Array = values * inner + other * np.sqrt(1.0 - inner**2)
-            return found
+            return np.asarray(values * inner + other * np.sqrt(1.0 - inner**2))
 
         values = interval(-one, one, sp.Integer(d))._replace(unit=True)
         spread = sp.Float((1.0 / scale() ** 2 - 1.0) / d)

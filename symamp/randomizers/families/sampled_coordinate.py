@@ -144,8 +144,7 @@ class Harmony(StateChannel):
 
         def estimated(reports: Array) -> Array:
             sums = np.bincount(reports[:, 0], weights=reports[:, 1], minlength=whole(d))
-            found: Array = sums * (double(scale) / len(reports))
-            return found
+            return np.asarray(sums * (double(scale) / len(reports)))
 
         largest = normal(scale**2 / d)
         return Protocol(
@@ -354,8 +353,7 @@ class PrivKV(StateChannel):
             np.add.at(counts, (reports[:, 1], reports[:, 0]), 1.0)
             scores = np.array([double(score) for score in plus])
             plain, signed = scores @ counts, scores[[0, 2, 1]] @ counts
-            found: Array = np.concatenate((plain, signed)) * (double(d) / len(reports))
-            return found
+            return np.asarray(np.concatenate((plain, signed)) * (double(d) / len(reports)))
 
         return Protocol(
             FREQUENCIES,
