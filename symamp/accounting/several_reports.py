@@ -334,13 +334,8 @@ class SeveralReports(RoundProfile, HasCurve):
         if found is None:
             return ZERO, "none", None
         if is_epsilon:
-            top = min(most.above, _LARGEST)
-            eps = proved_epsilon(
-                lambda eps: max(found[0].log_estimate(Level.of_float(eps)), -_LARGEST),
-                lambda level: found[0].below(level),
-                arb(asked.given),
-                top,
-            )
+            log_value = lambda eps: max(found[0].log_estimate(Level.of_float(eps)), -_LARGEST)  # noqa: E731
+            eps = proved_epsilon(log_value, found[0].below, arb(asked.given), min(most.above, _LARGEST))
             least = Dyadic.of_float(eps)
         else:
             value = found[0].below(asked.level)

@@ -134,14 +134,10 @@ def risk_of(text: str, above: Sequence[Vertex], below: Sequence[Vertex], asked: 
     ]
     rising = [(name, x, [min(max(y, x), _ONE) for y in ends]) for name, x, ends in positive]
     right = [(name, [share * y / (share * y + (1 - share) * x) for y in ends]) for name, x, ends in rising]
-    return Risk(
-        text,
-        written,
-        _range(text, [value_at(curve, _ONE) for curve in (below, above)]),
-        _range(text, [min(max(g, least), _ONE) for g in guesses]),
-        tuple((name, _range(text, ends)) for name, _, ends in rising),
-        tuple((name, _range(text, ends)) for name, ends in right),
-    )
+    advantage = _range(text, [value_at(curve, _ONE) for curve in (below, above)])
+    success = _range(text, [min(max(g, least), _ONE) for g in guesses])
+    rates = tuple((name, _range(text, ends)) for name, _, ends in rising)
+    return Risk(text, written, advantage, success, rates, tuple((name, _range(text, ends)) for name, ends in right))
 
 
 def curves_of_bracket(

@@ -79,13 +79,9 @@ class DiscreteLaplace(Parametrised, Mechanism):
         middle = sp.Integer(self.B // 2)
         tail = a / (1 - a)  # the mean of what a tail goes further than its beginning
         clipped = (a**middle + a ** (top - middle)) / (1 + a) * a / (1 - a) ** 2
-        return added(
-            Domain(sp.S.Zero, top),
-            two_sided_geometric(1 - a),
-            normal(2 * a / (1 - a) ** 2 - clipped),
-            (normal(-tail), normal(top + tail)),
-            shown=lambda: {"0": 0, str(self.B): self.B},
-        )
+        variance, ends = normal(2 * a / (1 - a) ** 2 - clipped), (normal(-tail), normal(top + tail))
+        shown = {"0": 0, str(self.B): self.B}
+        return added(Domain(sp.S.Zero, top), two_sided_geometric(1 - a), variance, ends, shown=lambda: shown)
 
     def table(self) -> FiniteMechanism:
         """Return the table over all inputs: what is derived from it is the same."""

@@ -146,18 +146,13 @@ class Harmony(StateChannel):
             sums = np.bincount(reports[:, 0], weights=reports[:, 1], minlength=whole(d))
             return np.asarray(sums * (double(scale) / len(reports)))
 
-        largest = normal(scale**2 / d)
-        return Protocol(
-            VECTOR,
-            interval(-one, one, d),
-            Domain(-one, sp.Max(1, d - 1), sp.Integer(2)),
-            draw,
-            estimated,
-            largest,
-            largest,
-            label=lambda report: f"{report[0]}{'+' if report[1] > 0 else '-'}",
-            shown=lambda: {"x0": [1] * int(d), "x1": [-1] * int(d)},
-        )
+        largest, label = normal(scale**2 / d), lambda report: f"{report[0]}{'+' if report[1] > 0 else '-'}"
+        vectors, reports = interval(-one, one, d), Domain(-one, sp.Max(1, d - 1), sp.Integer(2))
+
+        def shown() -> dict[str, list[int]]:
+            return {"x0": [1] * int(d), "x1": [-1] * int(d)}
+
+        return Protocol(VECTOR, vectors, reports, draw, estimated, largest, largest, label, shown)
 
     def table(self) -> FiniteMechanism:
         """Return the table over (j, sign) for all inputs in {-1, 0, 1}^d."""
@@ -355,17 +350,9 @@ class PrivKV(StateChannel):
             plain, signed = scores @ counts, scores[[0, 2, 1]] @ counts
             return np.asarray(np.concatenate((plain, signed)) * (double(d) / len(reports)))
 
-        return Protocol(
-            FREQUENCIES,
-            Domain(-sp.S.One, sp.S.One, d),
-            Domain(-sp.S.One, sp.Max(1, d - 1), sp.Integer(2)),
-            draw,
-            estimated,
-            normal(own - 1),
-            sp.Max(absent, minus),
-            label=lambda report: f"{report[0]}{'0+-'[report[1]]}",
-            shown=shown,
-        )
+        domains = Domain(-sp.S.One, sp.S.One, d), Domain(-sp.S.One, sp.Max(1, d - 1), sp.Integer(2))
+        variances, label = (normal(own - 1), sp.Max(absent, minus)), lambda y: f"{y[0]}{'0+-'[y[1]]}"
+        return Protocol(FREQUENCIES, *domains, draw, estimated, *variances, label, shown)
 
     def table(self) -> FiniteMechanism:
         """Return the table over (j, 0), (j, +), (j, -) for all sets of s keys with values in {-1, 1}."""

@@ -195,21 +195,15 @@ class Wheel(DisjointCover):
                 return np.column_stack((points, draw(own, rng)))
 
             def count(reports: protocols.Array) -> protocols.Array:
-                found: protocols.Array = ((reports[:, -1:] - reports[:, :-1]) % 1.0 < protocols.double(p)).sum(axis=0)
-                return found
+                return np.asarray(((reports[:, -1:] - reports[:, :-1]) % 1.0 < protocols.double(p)).sum(axis=0))
 
             values, reports = protocols.items(size, None if s == 1 else s), protocols.interval(sp.S.Zero, one, size + 1)
             mine = p * t / (s * p * t + 1 - s * p)
             return protocols.supported((mine, p), values, reports, protocols.in_parts(hashed, size + 1), count)
-        return protocols.Protocol(
-            protocols.FREQUENCIES,
-            protocols.interval(sp.S.Zero, one, None if s == 1 else s),
-            protocols.interval(sp.S.Zero, one),
-            draw,
-            protocols.no_estimate("Wheel without a number of options", "give D=..., how many options there are"),
-            label=lambda z: str(int(z * int(p.q))),
-            shown=self._points,
-        )
+        domains = protocols.interval(sp.S.Zero, one, None if s == 1 else s), protocols.interval(sp.S.Zero, one)
+        none = protocols.no_estimate("Wheel without a number of options", "give D=..., how many options there are")
+        told: dict[str, Any] = {"label": lambda z: str(int(z * int(p.q))), "shown": self._points}
+        return protocols.Protocol(protocols.FREQUENCIES, *domains, draw, none, **told)
 
     def _points(self) -> dict[str, Any]:
         s, p = int(self["s"]), self["p"]

@@ -165,14 +165,9 @@ class OneBitMean(Family):
         def draw(values: Array, rng: Rng) -> Array:
             return (rng.random(len(values)) < double(a) + values * double(s)).astype(np.int8)
 
-        return mean(
-            interval(sp.S.Zero, sp.S.One),
-            items(sp.Integer(2)),
-            draw,
-            normal(1 / (4 * s**2)),
-            lambda reports: (reports - double(a)) / double(s),
-            shown=lambda: {"0": 0, "1": 1, "1/2": 0.5},
-        )
+        values, bits, largest = interval(sp.S.Zero, sp.S.One), items(sp.Integer(2)), normal(1 / (4 * s**2))
+        shown = {"0": 0, "1": 1, "1/2": 0.5}
+        return mean(values, bits, draw, largest, lambda y: (y - double(a)) / double(s), shown=lambda: shown)
 
     def table(self) -> FiniteMechanism:
         """Return the table at the multiples of 1/12."""
