@@ -122,24 +122,18 @@ class Decomposition(PublicNames, ShownInLatex):
 
     def swapped(self) -> Decomposition:
         """Return the decomposition for the other order of the pair."""
-        found = Decomposition(
-            tuple(Component(c.ratio1, c.ratio0, c.mass) for c in self.components),
-            tuple((b, a) for a, b in self.singular),
-            self.parameters,
-            (self.pair[1], self.pair[0]),
-        )
+        components = tuple(Component(c.ratio1, c.ratio0, c.mass) for c in self.components)
+        singular = tuple((b, a) for a, b in self.singular)
+        found = Decomposition(components, singular, self.parameters, (self.pair[1], self.pair[0]))
         if "gamma" in self.__dict__:
             found.__dict__["gamma"] = self.gamma  # as in put
         return found
 
     def put(self, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Parameter, ...]) -> Decomposition:
         """Return the decomposition with numbers for some symbols, not multiplied out: for large exponents."""
-        found = Decomposition(
-            tuple(Component(*(put(e, values) for e in c)) for c in self.components),
-            tuple((put(a, values), put(b, values)) for a, b in self.singular),
-            parameters,
-            self.pair,
-        )
+        components = tuple(Component(*(put(e, values) for e in c)) for c in self.components)
+        singular = tuple((put(a, values), put(b, values)) for a, b in self.singular)
+        found = Decomposition(components, singular, parameters, self.pair)
         found.__dict__["gamma"] = put(self.gamma, values)  # the sum of the masses would be multiplied out
         return found
 
@@ -176,14 +170,9 @@ def merged(
                 singular.setdefault(share, []).append((a0, a1))
             continue
         components.setdefault((normal(a0 / a2), normal(a1 / a2)), []).append(a2)
-    return Decomposition(
-        tuple(Component(r0, r1, normal(sp.Add(*masses))) for (r0, r1), masses in components.items()),
-        tuple(
-            (normal(sp.Add(*(a for a, _ in both))), normal(sp.Add(*(b for _, b in both)))) for both in singular.values()
-        ),
-        parameters,
-        pair,
-    )
+    found = tuple(Component(r0, r1, normal(sp.Add(*masses))) for (r0, r1), masses in components.items())
+    sums = ([sp.Add(*side) for side in zip(*both, strict=True)] for both in singular.values())
+    return Decomposition(found, tuple((normal(a), normal(b)) for a, b in sums), parameters, pair)
 
 
 def _converted(name: str, value: Any, numbers: NumberSystem, count: bool) -> Any:

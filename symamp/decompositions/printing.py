@@ -91,13 +91,9 @@ def setting(decomposition: Components) -> Setting:
         (short(r0), short(r1), short(mass), short(r0) - _E * short(r1)) for r0, r1, mass in decomposition.components
     )
     legend = ((letter.symbol, sp.exp(value)),) if usable else ()
-    return Setting(
-        rows,
-        short(1 - decomposition.gamma),
-        short(decomposition.gamma),
-        tuple((short(a), short(b)) for a, b in decomposition.singular),
-        (*legend, (_E, sp.exp(sp.Symbol("eps", real=True)))),
-    )
+    singular = tuple((short(a), short(b)) for a, b in decomposition.singular)
+    legend = (*legend, (_E, sp.exp(sp.Symbol("eps", real=True))))
+    return Setting(rows, short(1 - decomposition.gamma), short(decomposition.gamma), singular, legend)
 
 
 class _PositiveFirst:

@@ -60,12 +60,9 @@ class Law:
 
     def swapped(self) -> Law:
         """Return the law of the other order of the pair, (A1, A0, A2)."""
-        return Law(
-            tuple(Atom(a.ratio1, a.ratio0, a.mass, a.equal_ratios) for a in self.atoms),
-            tuple((b, a) for a, b in self.singular),
-            self.complete,
-            None if self.rational is None else self.rational.swapped(),
-        )
+        atoms = tuple(Atom(a.ratio1, a.ratio0, a.mass, a.equal_ratios) for a in self.atoms)
+        rational = None if self.rational is None else self.rational.swapped()
+        return Law(atoms, tuple((b, a) for a, b in self.singular), self.complete, rational)
 
 
 @dataclass(frozen=True)
@@ -250,14 +247,9 @@ def nearest_doubles(source: Callable[[], BallGparv], bits: int = 128) -> FloatGp
                 exponent = _binary_exponent(balls.values)
                 unit = arb(2) ** exponent
                 scaled = balls.values if exponent == 0 else [v / unit for v in balls.values]
-                return FloatGparv(
-                    _doubles([0.0 if v.contains(0) else v for v in scaled]),
-                    _doubles(balls.masses),
-                    float(balls.null_mass),
-                    float(mean / unit),
-                    float(balls.singular),
-                    exponent,
-                )
+                values, masses = _doubles([0.0 if v.contains(0) else v for v in scaled]), _doubles(balls.masses)
+                null, mean, singular = (float(x) for x in (balls.null_mass, mean / unit, balls.singular))
+                return FloatGparv(values, masses, null, mean, singular, exponent)
         bits *= 2
 
 
@@ -307,15 +299,10 @@ class FloatLaw:
         if not all(x.rel_accuracy_bits() > _RESOLVED for x in (*both, *ratios, *masses) if not x.is_zero()):
             return None
         # A difference that is not resolved counts as 0: the ratios agree to far more digits than a double has.
-        return FloatLaw(
-            _doubles(differences),
-            _doubles(ratios),
-            _doubles(masses),
-            float(rest),
-            float(total([d * m for d, _, m in rows])),
-            float(total([r * m for _, r, m in rows])),
-            np.array([(float(a() - b()), float(b())) for a, b in singular]).reshape(-1, 2),
-        )
+        columns = _doubles(differences), _doubles(ratios), _doubles(masses)
+        excess, whole = (float(total([row[k] * row[2] for row in rows])) for k in (0, 1))
+        alone = np.array([(float(a() - b()), float(b())) for a, b in singular]).reshape(-1, 2)
+        return FloatLaw(*columns, float(rest), excess, whole, alone)
 
     def gparv(self, level: Level) -> FloatGparv | None:
         """Return G at a level, None where a value is a difference of numbers that are nearly equal."""
@@ -334,13 +321,8 @@ class FloatLaw:
             )
             if not ((clear | none).all() and np.isfinite(alone).all()):
                 return None
-        return FloatGparv(
-            values[~none],
-            self.masses[~none],
-            self.null_mass + float(self.masses[none].sum()),
-            self.excess - minus_one * self.whole,
-            float(np.maximum(alone, 0.0).sum()),
-        )
+        null, mean = self.null_mass + float(self.masses[none].sum()), self.excess - minus_one * self.whole
+        return FloatGparv(values[~none], self.masses[~none], null, mean, float(np.maximum(alone, 0.0).sum()))
 
 
 def evaluated(atom: Atom) -> tuple[arb, arb, arb]:

@@ -99,12 +99,9 @@ class Kind:
         below = sorted({float_below(-v) for v, _ in atoms if v < 0})
         gained = [total([v * m for v, m in atoms if v > 0 and float_above(v) >= x]) for x in above]
         lost = [total([-v * m for v, m in atoms if v < 0 and float_below(-v) <= x]) for x in below]
-        return Kind(
-            atoms,
-            tuple((x, float_above(size / weight)) for x, size in _steps(above, gained)),
-            tuple((x, float_above(size)) for x, size in _steps(below, lost)),
-            float_above(gained[-1] / weight),
-        )
+        rises = tuple((x, float_above(size / weight)) for x, size in _steps(above, gained))
+        falls = tuple((x, float_above(size)) for x, size in _steps(below, lost))
+        return Kind(atoms, rises, falls, float_above(gained[-1] / weight))
 
 
 def _steps(places: Sequence[float], sums: Sequence[arb]) -> list[tuple[float, arb]]:

@@ -181,14 +181,8 @@ def _mirrored(
 
 @lru_cache(maxsize=256)
 def _piece(noise: AdditiveNoise, side: Side, end: sp.Expr) -> Piece:
-    return Piece(
-        number(side.start),
-        number(end),
-        Holomorphic(side.density0, Y),
-        Holomorphic(_ONE, Y),
-        Holomorphic(side.ratio, Y),
-        partial(_beyond, noise),
-    )
+    density, one, ratio = (Holomorphic(f, Y) for f in (side.density0, _ONE, side.ratio))
+    return Piece(number(side.start), number(end), density, one, ratio, partial(_beyond, noise))
 
 
 def _tail(noise: AdditiveNoise, side: Side) -> Piece:
