@@ -226,15 +226,8 @@ class PrivKV(StateChannel):
     slug = "priv-kv"
     source = "Ye, Hu, Meng, Zheng 2019"
     small = tuple(
-        {"s": s, "d": d, "eps0": e}
-        for s, d, e in (
-            (1, 2, "log(9)"),
-            (1, 3, "log(9)"),
-            (1, 5, "log(4)"),
-            (2, 4, "log(9)"),
-            (2, 5, "log(25)"),
-            (2, 6, "log(9)"),
-        )
+        {"s": s, "d": d, "eps0": f"log({e})"}
+        for s, d, e in ((1, 2, 9), (1, 3, 9), (1, 5, 4), (2, 4, 9), (2, 5, 25), (2, 6, 9))
     )
     typical = {"s": 4, "d": 64}
     declared = (

@@ -64,15 +64,8 @@ class SamplingRappor(Family):
     slug = "sampling-rappor"
     source = "Qin, Yang, Yu, Khalil, Xiao, Ren 2016"
     small = tuple(
-        {"s": s, "d": d, "eps0": e}
-        for s, d, e in (
-            (1, 2, "log(9)"),
-            (1, 4, "log(9)"),
-            (2, 4, "log(9)"),
-            (2, 5, "log(4)"),
-            (2, 6, "log(9)"),
-            (3, 6, "log(9)"),
-        )
+        {"s": s, "d": d, "eps0": f"log({e})"}
+        for s, d, e in ((1, 2, 9), (1, 4, 9), (2, 4, 9), (2, 5, 4), (2, 6, 9), (3, 6, 9))
     )
     typical = {"s": 2, "d": 16}
     exponents, numbers = ("d",), ("s",)

@@ -129,15 +129,8 @@ class Wheel(DisjointCover):
     slug = "wheel"
     source = "Wang, Qian, Du, Yang, Huang, Xu 2020"
     small = tuple(
-        {"s": s, "p": p, "eps0": e}
-        for s, p, e in (
-            (1, "1/4", "log(3)"),
-            (1, "2/5", "log(2)"),
-            (2, "1/6", "log(3)"),
-            (2, "1/5", "log(5)"),
-            (3, "1/9", "log(3)"),
-            (3, "1/7", "log(2)"),
-        )
+        {"s": s, "p": p, "eps0": f"log({e})"}
+        for s, p, e in ((1, "1/4", 3), (1, "2/5", 2), (2, "1/6", 3), (2, "1/5", 5), (3, "1/9", 3), (3, "1/7", 2))
     )
     typical = {"s": 4, "p": "1/16"}
     declared = (
