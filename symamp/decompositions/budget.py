@@ -30,7 +30,7 @@ def compared(found: sp.Expr, written: sp.Expr, parameters: Sequence[Parameter]) 
     Formulas with a part that has no value in balls, such as a maximum that is left open, are returned as they are.
     Raises VerificationError if the balls are apart.
 
-    >>> x = Parameter("x", lower=sp.Integer(1))
+    >>> x = Parameter("x", lower=1)
     >>> compared(sp.log(x.symbol), sp.log(x.symbol**2, evaluate=False), [x])
     Traceback (most recent call last):
     ...

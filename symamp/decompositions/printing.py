@@ -35,7 +35,7 @@ def axes_for(ax: Any, **options: Any) -> Any:
 
 _MOST_BITS = 14_000  # Python writes integers of up to 4300 digits
 _EPS0 = sp.Symbol("eps0", real=True)
-_T, _S = Parameter("t", lower=sp.Integer(1)), Parameter("s", lower=sp.Integer(1))
+_T, _S = Parameter("t", lower=1), Parameter("s", lower=1)
 _E = sp.Symbol("E", positive=True)
 _LATEX_NAMES = {"eps0": r"\varepsilon_0", "eps": r"\varepsilon"}
 # ``sympy.latex`` knows Greek letters by their names; a caller's own symbol_names take the place of these.

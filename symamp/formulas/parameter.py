@@ -124,7 +124,7 @@ class Parameter:
 Value: TypeAlias = "Real | Parameter | None"
 """What a family reads as a parameter: a number, a Parameter with a range of its own, or None, which leaves a symbol."""
 
-EPS0 = Parameter("eps0", lower=sp.Integer(0))
+EPS0 = Parameter("eps0", lower=0)
 """The local budget, a positive real."""
 
 

@@ -149,7 +149,7 @@ def described_family(data: Description) -> DescribedFamily:
     three = data.third or any(sum(counts) == 3 for counts, _ in data.shares)
     if three and counted is not None and counted.lower == 2 and counted.upper != 2:
         # What three inputs see holds from a size of 3 on, and is checked for these sizes now rather than at the first.
-        family.at(**{data.size: replace(counted, lower=sp.Integer(3))})
+        family.at(**{data.size: replace(counted, lower=3)})
     return family
 
 

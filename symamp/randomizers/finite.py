@@ -220,7 +220,7 @@ def _assumed(symbol: sp.Symbol) -> Parameter:
     integer = bool(symbol.is_integer)
     if symbol.is_positive:
         return Parameter(symbol.name, lower=sp.Integer(1 if integer else 0), integer=integer)
-    return Parameter(symbol.name, lower=sp.Integer(0) if integer and symbol.is_nonnegative else None, integer=integer)
+    return Parameter(symbol.name, lower=0 if integer and symbol.is_nonnegative else None, integer=integer)
 
 
 # ----------------------------- Which inputs are neighbours: all, those at distance at most d, or pairs given one by one

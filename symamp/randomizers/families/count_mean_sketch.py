@@ -40,11 +40,7 @@ class CountMeanSketch(OneHot):
     lists_all_inputs = False  # inputs that collide under some hash function are not shown
     small = tuple({"k": k, "m": m, "eps0": "log(9)"} for k, m in ((1, 2), (2, 2), (1, 3), (2, 3), (3, 4), (2, 5)))
     typical = {"k": 1024, "m": 64}
-    declared = (
-        Parameter("k", lower=sp.Integer(1), integer=True),
-        Parameter("m", lower=sp.Integer(2), integer=True),
-        EPS0,
-    )
+    declared = (Parameter("k", lower=1, integer=True), Parameter("m", lower=2, integer=True), EPS0)
     size = "m"
 
     def __init__(self, *, k: Value = None, m: Value = None, eps0: Value = None) -> None:
@@ -113,8 +109,8 @@ class HadamardCountMeanSketch(Family):
     small = tuple({"k": k, "m": m, "eps0": "log(3)"} for k, m in ((1, 2), (2, 2), (1, 4), (3, 4), (2, 8), (3, 8)))
     typical = {"k": 65536, "m": 1024}
     declared = (
-        Parameter("k", lower=sp.Integer(1), integer=True),
-        Parameter("m", lower=sp.Integer(2), integer=True, predicate="a power of two"),
+        Parameter("k", lower=1, integer=True),
+        Parameter("m", lower=2, integer=True, predicate="a power of two"),
         EPS0,
     )
 

@@ -169,7 +169,7 @@ class DuchiVector(DisjointCover):
         {"m": m, "eps0": e} for m, e in ((0, "log(3)"), (1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"))
     )
     typical = {"m": 7}
-    declared = (Parameter("m", lower=sp.Integer(0), integer=True), EPS0)
+    declared = (Parameter("m", lower=0, integer=True), EPS0)
 
     def __init__(self, *, m: Value = None, eps0: Value = None) -> None:
         super().__init__(m=m, eps0=eps0)
@@ -203,7 +203,7 @@ class _EvenDimension(Family):
 
     _internal_names = "ties"
 
-    declared = (Parameter("m", lower=sp.Integer(1), integer=True), EPS0)
+    declared = (Parameter("m", lower=1, integer=True), EPS0)
     small = tuple(
         {"m": m, "eps0": e} for m, e in ((1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"), (3, "log(3)"))
     )

@@ -83,7 +83,7 @@ class HadamardResponse(Family):
         for K, eps0 in ((4, "log(3)"), (4, "log(5/2)"), (8, "log(3)"), (8, "log(7)"), (16, "log(3)"), (32, "log(3)"))
     )
     typical = {"K": 16}
-    declared = (Parameter("K", lower=sp.Integer(4), integer=True, predicate="a power of two"), EPS0)
+    declared = (Parameter("K", lower=4, integer=True, predicate="a power of two"), EPS0)
 
     def __init__(self, *, K: Value = None, eps0: Value = None, D: Value = None) -> None:
         self.last_row = None if D is None else _checked_last_row(D)
@@ -184,14 +184,14 @@ class BlockHadamardResponse(Family):
     small = tuple({"B": B, "b": b, "eps0": "log(3)"} for B, b in ((2, 4), (3, 4), (4, 4), (2, 8), (3, 8), (2, 16)))
     typical = {"B": 4, "b": 16}
     declared = (
-        Parameter("B", lower=sp.Integer(2), integer=True),
-        Parameter("b", lower=sp.Integer(2), integer=True, predicate="a power of two"),
+        Parameter("B", lower=2, integer=True),
+        Parameter("b", lower=2, integer=True, predicate="a power of two"),
         EPS0,
     )
 
     def __init__(self, *, B: Value = None, b: Value = None, eps0: Value = None) -> None:
         # From b = 4 on there are pairs of inputs in one block, so that one description serves all of these sizes.
-        super().__init__(B=B, b=Parameter("b", lower=sp.Integer(4), integer=True) if b is None else b, eps0=eps0)
+        super().__init__(B=B, b=Parameter("b", lower=4, integer=True) if b is None else b, eps0=eps0)
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ class PrivUnit(DisjointCover):
         for c, e in (("1/4", "log(3)"), ("1/3", "log(3)"), ("2/5", "log(2)"), ("1/8", "log(5)"), ("5/12", "log(3)"))
     )
     typical = {"c": "1/10"}
-    declared = (Parameter("c", lower=sp.Integer(0), upper=sp.Rational(1, 2)), EPS0)
+    declared = (Parameter("c", lower=0, upper=sp.Rational(1, 2)), EPS0)
 
     def __init__(self, *, c: Value = None, eps0: Value = None, d: Value = None) -> None:
         super().__init__(c=c, eps0=eps0)

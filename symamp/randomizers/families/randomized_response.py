@@ -28,7 +28,7 @@ class RandomizedResponse(ExchangeableSets):
     source = "Kairouz, Bonawitz, Ramage 2016"
     small = tuple({"k": k, "eps0": "log(3)"} for k in (2, 3, 4, 5, 7))
     typical = {"k": 10}
-    declared = (Parameter("k", lower=sp.Integer(2), integer=True), EPS0)
+    declared = (Parameter("k", lower=2, integer=True), EPS0)
     size = "k"
 
     def __init__(self, *, k: Value = None, eps0: Value = None) -> None:
@@ -108,11 +108,7 @@ class LocalHashing(ExchangeableSets):
     source = "Wang, Blocki, Li, Jha 2017"
     small = tuple({"l": l, "D": D, "eps0": "log(3)"} for l, D in ((2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3)))
     typical = {"l": 2, "D": 16}
-    declared = (
-        Parameter("l", lower=sp.Integer(2), integer=True),
-        Parameter("D", lower=sp.Integer(2), integer=True),
-        EPS0,
-    )
+    declared = (Parameter("l", lower=2, integer=True), Parameter("D", lower=2, integer=True), EPS0)
     size = "D"
 
     def __init__(self, *, l: Value = None, D: Value = None, eps0: Value = None) -> None:

@@ -95,7 +95,7 @@ class Harmony(StateChannel):
         {"d": d, "eps0": e} for d, e in ((1, "log(3)"), (2, "log(3)"), (3, "log(2)"), (4, "log(3)"), (5, "log(5)"))
     )
     typical = {"d": 16}
-    declared = (Parameter("d", lower=sp.Integer(1), integer=True), EPS0)
+    declared = (Parameter("d", lower=1, integer=True), EPS0)
 
     def __init__(self, *, d: Value = None, eps0: Value = None) -> None:
         super().__init__(d=d, eps0=eps0)
@@ -231,7 +231,7 @@ class PrivKV(StateChannel):
     )
     typical = {"s": 4, "d": 64}
     declared = (
-        Parameter("s", lower=sp.Integer(1), integer=True),
+        Parameter("s", lower=1, integer=True),
         Parameter("d", lower=2 * sp.Symbol("s", integer=True), integer=True),
         EPS0,
     )

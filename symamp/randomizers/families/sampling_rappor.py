@@ -71,7 +71,7 @@ class SamplingRappor(Family):
     exponents, numbers = ("d",), ("s",)
     lists_all_inputs = False  # sets that overlap are not shown
     declared = (
-        Parameter("s", lower=sp.Integer(1), integer=True),
+        Parameter("s", lower=1, integer=True),
         Parameter("d", lower=2 * sp.Symbol("s", integer=True), integer=True),
         EPS0,
     )

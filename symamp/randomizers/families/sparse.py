@@ -15,7 +15,7 @@ from symamp.randomizers import protocols
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.randomizers.structures import DisjointCover, with_average
 
-_ENTRIES = Parameter("s", lower=sp.Integer(1), integer=True)
+_ENTRIES = Parameter("s", lower=1, integer=True)
 _S = _ENTRIES.symbol
 
 
@@ -134,8 +134,8 @@ class Wheel(DisjointCover):
     )
     typical = {"s": 4, "p": "1/16"}
     declared = (
-        Parameter("s", lower=sp.Integer(1), integer=True),
-        Parameter("p", lower=sp.Integer(0), upper=1 / (2 * sp.Symbol("s", integer=True))),
+        Parameter("s", lower=1, integer=True),
+        Parameter("p", lower=0, upper=1 / (2 * sp.Symbol("s", integer=True))),
         EPS0,
     )
     packs = True
@@ -243,7 +243,7 @@ class PCKVGRR(DisjointCover):
     small = tuple({"s": s, "d": d, "eps0": "log(3)"} for s, d in ((1, 2), (1, 4), (2, 2), (2, 3), (2, 5), (3, 4)))
     typical = {"s": 4, "d": 64}
     declared = (
-        Parameter("s", lower=sp.Integer(1), integer=True),
+        Parameter("s", lower=1, integer=True),
         Parameter("d", lower=sp.Symbol("s", integer=True), integer=True),
         EPS0,
     )

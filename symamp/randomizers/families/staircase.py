@@ -171,10 +171,10 @@ class Staircase(SlidingWindow):
         {"g": g, "eps0": f"log({t})"} for g, t in (("1/4", 2), ("2/5", 3), ("3/10", 5), ("1/8", 3), ("3/8", "5/2"))
     )
     typical = {"g": "1/4"}
-    declared = (Parameter("g", lower=sp.Integer(0), upper=sp.Integer(1)), EPS0)
+    declared = (Parameter("g", lower=0, upper=1), EPS0)
 
     def __init__(self, *, g: Value = None, eps0: Value = None) -> None:
-        super().__init__(g=Parameter("g", lower=sp.Integer(0), upper=_HALF) if g is None else g, eps0=eps0)
+        super().__init__(g=Parameter("g", lower=0, upper=_HALF) if g is None else g, eps0=eps0)
         ranges = [p for p in self.parameters if p.name == "g"]
         if any(p.upper is None or not p.upper <= _HALF for p in ranges):
             raise ArgumentError("g", ranges[0].describe(), "a number, or a range below 1/2")

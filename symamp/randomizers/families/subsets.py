@@ -30,8 +30,8 @@ class SubsetSelection(ExchangeableSets):
     small = tuple({"d": d, "k": k, "eps0": "log(3)"} for d, k in ((2, 1), (3, 1), (4, 2), (5, 2), (5, 4), (6, 3)))
     typical = {"d": 16, "k": 4}
     declared = (
-        Parameter("d", lower=sp.Integer(2), integer=True),
-        Parameter("k", lower=sp.Integer(1), upper=sp.Symbol("d", integer=True) - 1, integer=True),
+        Parameter("d", lower=2, integer=True),
+        Parameter("k", lower=1, upper=sp.Symbol("d", integer=True) - 1, integer=True),
         EPS0,
     )
     size = "d"
@@ -125,9 +125,9 @@ class SubsetExponential(ExchangeableSets):
     )
     typical = {"s": 2, "d": 16, "k": 4}
     declared = (
-        Parameter("s", lower=sp.Integer(1), integer=True),
+        Parameter("s", lower=1, integer=True),
         Parameter("d", lower=2 * _S, integer=True),
-        Parameter("k", lower=sp.Integer(1), upper=_D - _S, integer=True),
+        Parameter("k", lower=1, upper=_D - _S, integer=True),
         EPS0,
     )
     lists_all_inputs = False  # sets that overlap are not shown

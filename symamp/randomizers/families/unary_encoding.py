@@ -20,7 +20,7 @@ from symamp.randomizers.structures import Letter, OneHot
 
 # ----------------------- Unary encoding: RAPPOR (Erlingsson, Pihur, Korolova 2014) and OUE (Wang, Blocki, Li, Jha 2017)
 
-_SIZE = Parameter("D", lower=sp.Integer(2), integer=True)
+_SIZE = Parameter("D", lower=2, integer=True)
 
 
 class _Unary(OneHot):
@@ -67,11 +67,7 @@ class UnaryEncoding(_Unary):
     source = "Wang, Blocki, Li, Jha 2017"
     small = tuple({"D": D, "p": "3/4", "q": "1/5"} for D in (2, 3, 4, 5, 6))
     typical = {"D": 16, "p": "1/2", "q": "1/4"}
-    declared = (
-        Parameter("q", lower=sp.Integer(0), upper=sp.Integer(1)),
-        Parameter("p", lower=sp.Symbol("q", real=True), upper=sp.Integer(1)),
-        _SIZE,
-    )
+    declared = (Parameter("q", lower=0, upper=1), Parameter("p", lower=sp.Symbol("q", real=True), upper=1), _SIZE)
 
     def __init__(self, *, p: Value = None, q: Value = None, D: Value = None) -> None:
         super().__init__(p=p, q=q, D=D)
@@ -158,11 +154,7 @@ class DBitFlip(Family):
     source = "Ding, Kulkarni, Yekhanin 2017"
     small = tuple({"k": k, "d": d, "eps0": "log(9)"} for k, d in ((3, 2), (4, 2), (4, 3), (5, 2), (5, 3), (6, 4)))
     typical = {"k": 32, "d": 4}
-    declared = (
-        Parameter("d", lower=sp.Integer(1), integer=True),
-        Parameter("k", lower=sp.Integer(2), integer=True),
-        EPS0,
-    )
+    declared = (Parameter("d", lower=1, integer=True), Parameter("k", lower=2, integer=True), EPS0)
 
     def __init__(self, *, k: Value = None, d: Value = None, eps0: Value = None) -> None:
         super().__init__(k=_some_not_drawn(k, d), d=_some_drawn(d, k), eps0=eps0)
@@ -240,7 +232,7 @@ def _some_drawn(d: object, k: object) -> object:
     """Return d, or its range where it is a symbol: at least 2, and less than a number k."""
     if d is not None and not isinstance(d, Parameter) and not (isinstance(d, sp.Symbol) and d == _DRAWN):
         return d
-    given = d if isinstance(d, Parameter) else Parameter("d", lower=sp.Integer(2), integer=True)
+    given = d if isinstance(d, Parameter) else Parameter("d", lower=2, integer=True)
     if given.upper is not None or k is None or isinstance(k, Parameter | sp.Symbol):
         return given
     return replace(given, upper=exact_number(k, "k") - 1)

@@ -33,7 +33,7 @@ class SquareWave(SlidingWindow):
         {"b": b, "eps0": f"log({t})"} for b, t in (("1/4", 2), ("1/4", 3), ("1/8", 5), ("3/8", 3), ("1/5", "5/2"))
     )
     typical = {"b": "1/4"}
-    declared = (Parameter("b", lower=sp.Integer(0), upper=sp.Rational(1, 2)), EPS0)
+    declared = (Parameter("b", lower=0, upper=sp.Rational(1, 2)), EPS0)
 
     def __init__(self, *, b: Value = None, eps0: Value = None) -> None:
         super().__init__(b=b, eps0=eps0)

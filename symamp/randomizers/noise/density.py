@@ -378,7 +378,7 @@ def masses_beyond(densities: tuple[sp.Expr, sp.Expr, sp.Expr]) -> Callable[[arb]
 
 _POINTS = tuple(sp.Rational(x) for x in ("1/1000", "1/7", "1/2", "4/3", "5/2", "7", "20"))
 _INPUTS = (sp.S.Zero, sp.Rational(2, 3), sp.S.One)
-_DISTANCE = Parameter("z", lower=sp.Integer(0))
+_DISTANCE = Parameter("z", lower=0)
 
 
 class NoiseDensity(AdditiveNoise):

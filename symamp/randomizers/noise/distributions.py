@@ -179,7 +179,7 @@ class Gaussian(AdditiveNoise):
     name = "Gaussian noise on [0, 1]"
     slug: ClassVar[str] = "gaussian"
     source: ClassVar[str] = "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006"
-    declared = (Parameter("sigma", lower=sp.Integer(0)),)
+    declared = (Parameter("sigma", lower=0),)
 
     def __init__(self, *, sigma: Value = None) -> None:
         super().__init__(sigma=sigma)
@@ -269,7 +269,7 @@ class Cauchy(AdditiveNoise):
     name = "Cauchy noise on [0, 1]"
     slug: ClassVar[str] = "cauchy"
     source: ClassVar[str] = "Nissim, Raskhodnikova, Smith 2007"
-    declared = (Parameter("scale", lower=sp.Integer(0)),)
+    declared = (Parameter("scale", lower=0),)
 
     def __init__(self, *, scale: Value = None) -> None:
         super().__init__(scale=scale)
@@ -333,8 +333,8 @@ class DiscreteGaussian(AdditiveNoise):
     slug: ClassVar[str] = "discrete-gaussian"
     source: ClassVar[str] = "Canonne, Kamath, Steinke 2020"
     declared = (
-        Parameter("B", lower=sp.Integer(1), upper=_LARGEST_SIZE, integer=True),
-        Parameter("sigma", lower=sp.Integer(0), upper=_LARGEST_SIZE),
+        Parameter("B", lower=1, upper=_LARGEST_SIZE, integer=True),
+        Parameter("sigma", lower=0, upper=_LARGEST_SIZE),
     )
 
     def __init__(self, *, B: Value = None, sigma: Value = None) -> None:
