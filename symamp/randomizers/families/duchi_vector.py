@@ -165,9 +165,7 @@ class DuchiVector(DisjointCover):
     name = "Duchi et al. for vectors, odd dimension 2m + 1"
     slug = "duchi-vector"
     source = "Duchi, Jordan, Wainwright 2013"
-    small = tuple(
-        {"m": m, "eps0": e} for m, e in ((0, "log(3)"), (1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"))
-    )
+    small = tuple({"m": m, "eps0": f"log({e})"} for m, e in ((0, 3), (1, 3), (1, 2), (2, 3), (2, 5)))
     typical = {"m": 7}
     declared = (Parameter("m", lower=0, integer=True), EPS0)
 
@@ -204,9 +202,7 @@ class _EvenDimension(Family):
     _internal_names = "ties"
 
     declared = (Parameter("m", lower=1, integer=True), EPS0)
-    small = tuple(
-        {"m": m, "eps0": e} for m, e in ((1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"), (3, "log(3)"))
-    )
+    small = tuple({"m": m, "eps0": f"log({e})"} for m, e in ((1, 3), (1, 2), (2, 3), (2, 5), (3, 3)))
 
     numbers = ("m",)
 

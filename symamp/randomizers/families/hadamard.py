@@ -78,10 +78,7 @@ class HadamardResponse(Family):
     name = "Hadamard response"
     slug = "hadamard-response"
     source = "Acharya, Sun, Zhang 2019"
-    small = tuple(
-        {"K": K, "eps0": eps0}
-        for K, eps0 in ((4, "log(3)"), (4, "log(5/2)"), (8, "log(3)"), (8, "log(7)"), (16, "log(3)"), (32, "log(3)"))
-    )
+    small = tuple({"K": K, "eps0": f"log({e})"} for K, e in ((4, 3), (4, "5/2"), (8, 3), (8, 7), (16, 3), (32, 3)))
     typical = {"K": 16}
     declared = (Parameter("K", lower=4, integer=True, predicate="a power of two"), EPS0)
 

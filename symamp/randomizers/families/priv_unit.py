@@ -160,8 +160,7 @@ class PrivUnit(DisjointCover):
     slug = "priv-unit"
     source = "Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018"
     small = tuple(
-        {"c": c, "eps0": e}
-        for c, e in (("1/4", "log(3)"), ("1/3", "log(3)"), ("2/5", "log(2)"), ("1/8", "log(5)"), ("5/12", "log(3)"))
+        {"c": c, "eps0": f"log({e})"} for c, e in (("1/4", 3), ("1/3", 3), ("2/5", 2), ("1/8", 5), ("5/12", 3))
     )
     typical = {"c": "1/10"}
     declared = (Parameter("c", lower=0, upper=sp.Rational(1, 2)), EPS0)

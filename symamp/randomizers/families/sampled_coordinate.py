@@ -91,9 +91,7 @@ class Harmony(StateChannel):
     name = "Harmony"
     slug = "harmony"
     source = "Nguyen, Xiao, Yang, Hui, Shin, Shin 2016"
-    small = tuple(
-        {"d": d, "eps0": e} for d, e in ((1, "log(3)"), (2, "log(3)"), (3, "log(2)"), (4, "log(3)"), (5, "log(5)"))
-    )
+    small = tuple({"d": d, "eps0": f"log({e})"} for d, e in ((1, 3), (2, 3), (3, 2), (4, 3), (5, 5)))
     typical = {"d": 16}
     declared = (Parameter("d", lower=1, integer=True), EPS0)
 
