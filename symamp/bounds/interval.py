@@ -78,6 +78,8 @@ _WIDER = (1.0, 4.0, 16.0)
 """Factors by which cells are longer if the usual length gives too many."""
 _SETTLED = 0.95
 """Boxes that a blanket bounds by this part of the target need no more work."""
+_ASKED_AGAIN = 0.97
+"""Boxes above this part of the target are asked again: the verifier's bounds are others."""
 _TILTS = np.geomspace(0.15, 30.0, 18)
 """Tilts of blankets, in units of a rough guess."""
 _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, Cut(-60)
@@ -355,9 +357,9 @@ class _Boxes:
     ) -> tuple[Floats, tuple[Floats, Floats]]:
         """Return bounds on the divergences of the pairs of each box, and the kappas of both sides.
 
-        Only boxes that are known to no less than the aim are asked.
+        Only boxes that are not known to be below the aim are asked.
         """
-        asked = known > self.aim
+        asked = known > _ASKED_AGAIN * self.aim
         cells = [np.flatnonzero(asked.any(axis=1 - k)).tolist() for k in (0, 1)]
         used = {places[c + end] for k, places in enumerate((first, second)) for c in cells[k] for end in (0, 1)}
         table = self.grid.table(sorted(used))

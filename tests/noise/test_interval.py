@@ -989,6 +989,7 @@ def test_normal_noise_with_ten_thousand_users():
         (sa.Gaussian(sigma=1), 10**9, "1e-12"),  # rare ratios and long cells
         (sa.Gaussian(sigma=1), 10**4, "1e-6"),  # corners far from the worst, with the tilts of the worst
         (sa.Gaussian(sigma=1), 3000, "1e-6"),
+        (sa.Laplace(eps0=4), 1000, "1e-6"),  # few positive messages of pairs that are far from the worst
         (sa.Logistic(eps0=4), 10**6, "1e-6"),
         (sa.DiscreteGaussian(B=16, sigma=16), 10**6, "1e-6"),
     ],
