@@ -25,8 +25,9 @@ Data = dict[str, Any]
 _WIDER = (fmpq(0), fmpq(1, 10**9), fmpq(1, 10**5), fmpq(1, 10**4), fmpq(1, 10**3), fmpq(1, 100))
 """By how much, relatively, ends are moved outward until the verifier, which rounds otherwise and has cells of its own,
 accepts them: from the first on those of eps, from the second those of delta, from the third those of many epochs."""
-_BEYOND, _ROOM, _ROOM_OF_CELLS = fmpq(1, 10**9), fmpq(1, 10**11), fmpq(1, 500)
-"""How far beyond the largest ratio a curve is 0; and by how much points of curves are moved outward."""
+_BEYOND, _ROOM, _ROOM_OF_LAWS = fmpq(1, 10**9), fmpq(1, 10**11), fmpq(1, 10**7)
+"""How far beyond the largest ratio a curve is 0; by how much points of curves are moved outward, beside their width;
+and how much of this counts at most where laws tell the ends, which are evaluated alike."""
 _SPARE_BITS, _WHOLE, _NO_LESS = 32, fmpq(1), (fmpq(1, 2**128), fmpq(1, 2**4096))
 """Of sums over the losses of all epochs; the rate of steps that are not sampled; and how small a delta is claimed of
 many epochs and of one, as balls tell no smaller one from 0 where a loss is eps itself."""
@@ -169,8 +170,8 @@ class _Points:
         if key not in self._places:
             self._places[key] = len(self.listed)
             how = _plan(epoch, level_at(level), epoch.asked(level_at(level)))
-            # Evaluations are repeated with other roundings, or with cells.
-            room = high - low + high * (_ROOM_OF_CELLS if "cells" in how else _ROOM)
+            width = min(high - low, high * _ROOM_OF_LAWS) if how["kind"] == "laws" else high - low
+            room = width + high * _ROOM  # evaluations are repeated with other roundings
             ends = {"low": max(low - room, fmpq(0)), "high": min(high + room, fmpq(1))}
             texts = {name: fraction_text(x) for name, x in ends.items()}
             place = {"direction": epoch.direction, "steps": steps, "level": fraction_text(level)}

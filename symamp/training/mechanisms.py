@@ -43,7 +43,7 @@ from symamp.training.rounds import (
     OneEpoch,
     PoissonStep,
 )
-from symamp.training.steps import OPPOSITE, WITH_WITHOUT, GaussianStep, Step
+from symamp.training.steps import OPPOSITE, WITH_WITHOUT, DiscreteGaussianStep, GaussianStep, Step
 
 ADD_REMOVE, REPLACE = "add_remove", "replace"
 _COVERED = (
@@ -231,9 +231,10 @@ class Training(HasCurve, Exported):
     def renyi(self, direction: str, order: object | Sequence[object], *, gap: Real | None = None) -> RenyiCurve:
         """Return brackets of the Renyi divergence of one direction at an order above 1, or at several.
 
-        For one of the steps of an epoch with normal noise the value itself, at whole orders in the direction "remove";
-        of other noise from the pairs of the accounting, whose upper end is infinite where losses have no bound. Of
-        several steps of an epoch, and shuffled batches, the ends have different proofs, as those of ``epsilon``.
+        For one of the steps of an epoch with normal noise the value itself, at whole orders in the direction "remove",
+        where that of discrete Gaussian noise is the same; of other noise from the pairs of the accounting, whose upper
+        end is infinite where losses have no bound. Of several steps of an epoch, and shuffled batches, the ends have
+        different proofs, as those of ``epsilon``.
 
         Guarantee
         ---------
@@ -271,9 +272,10 @@ class Training(HasCurve, Exported):
 def _renyi(rounds: Composition, orders: Sequence[object], gap: Real | None) -> RenyiCurve:
     """Return the divergences of normal noise by their moments, of other rounds by the pairs of the accounting."""
     allocations = [found for found, _ in rounds.rounds if isinstance(found, Allocation)]
-    if not all(_has_moments(found) for found, _ in rounds.rounds):
-        return rounds.renyi(orders, gap=gap)
     exact = [exact_number(a, "order") for a in orders]
+    are_whole = all(a.is_Integer and 1 < a <= _LARGEST_ORDER for a in exact)
+    if not all(_has_moments(found, are_whole) for found, _ in rounds.rounds):
+        return rounds.renyi(orders, gap=gap)
     whole = any(not found.swapped for found in allocations)
     most = _LARGEST_ORDER if allocations else LARGEST_ORDER
     if not all(a.is_Rational and 1 < a <= most and (a.is_Integer or not whole) for a in exact):
@@ -286,18 +288,23 @@ def _renyi(rounds: Composition, orders: Sequence[object], gap: Real | None) -> R
     return RenyiCurve(tuple(map(fmpq_of, exact)), tuple(x for x, _ in ends), tuple(y for _, y in ends), str(rounds))
 
 
-def _has_moments(found: Round) -> bool:
+def _has_moments(found: Round, are_whole: bool) -> bool:
+    """Return whether the moments are those of a lognormal variable: of integers the whole ones above 1 are."""
     if isinstance(found, NormalRound):
         return bool(found.rate == 1)
-    return isinstance(found, Allocation) and found.shifts == WITH_WITHOUT and isinstance(found.step.summand, Lognormal)
+    if not isinstance(found, Allocation) or found.shifts != WITH_WITHOUT:
+        return False
+    return isinstance(found.step, GaussianStep) or (
+        isinstance(found.step, DiscreteGaussianStep) and are_whole and not found.swapped
+    )
 
 
 def _divergence(found: Round, order: fmpq) -> arb:
     if isinstance(found, NormalRound):
         return arb(order) * (found.shift / number(found.sigma)()) ** 2 / 2
     assert isinstance(found, Allocation)
-    assert isinstance(found.step.summand, Lognormal)
-    law, t, less = found.step.summand, found.steps, arb(order - 1)
+    assert isinstance(found.step, GaussianStep | DiscreteGaussianStep)
+    law, t, less = Lognormal(number(found.step.sigma)), found.steps, arb(order - 1)
     return (log_negative_moment(law, t, less) if found.swapped else log_moment(law, t, int(order.p))) / less
 
 

@@ -47,7 +47,7 @@ _CURVE = {"steps": int, "right": [int], "left": [int]}
 _ROUNDS = {"kind": str, "precision": int, "plan": sums.KERNEL, "curves": [_CURVE]}
 Sigma = Callable[[], arb]
 _MOST_STEPS, _MOST_EPOCHS, _MOST_POINTS = 10**9, 10**6, 20_000
-_MOST_COUNT, _MOST_TERMS, _BINS, _PLACES, _MOST_ORDER = 50_000, 4 * 10**9, 120, 22, 256
+_MOST_COUNT, _MOST_TERMS, _BINS, _PLACES, _MOST_ORDER = 50_000, 2 * 10**10, 120, 22, 256
 
 
 def verdict(data: Any, patience: int) -> Verdict:

@@ -39,7 +39,12 @@ def judged(data):
 
 @pytest.mark.parametrize(
     ("sigma", "steps", "delta"),
-    [(1, 1000, "1e-50"), pytest.param("3/10", 1000, "1e-6", marks=pytest.mark.slow), ("20.1", 100, "1e-6")],
+    [
+        (1, 1000, "1e-50"),
+        pytest.param("3/10", 1000, "1e-6", marks=pytest.mark.slow),
+        pytest.param(1, 1000, "1e-30", marks=pytest.mark.slow),
+        ("20.1", 100, "1e-6"),
+    ],
 )
 def test_answers_have_certificates(sigma, steps, delta):
     answer = training(sigma, steps).epsilon(delta)
@@ -345,7 +350,7 @@ def test_epochs_of_discrete_noise_have_certificates():
     assert judged(data) == "valid"
     assert 0.69 < answer.lower < answer.upper < 0.7
     lower, upper = (fraction(data["claim"][end]) for end in ("lower", "upper"))
-    assert 0.99 * answer.lower <= lower < upper <= 1.0101 * answer.upper  # as far as a claim is moved outward
+    assert 0.9998 * answer.lower <= lower < upper <= 1.0002 * answer.upper  # hardly is a claim moved outward
 
 
 # ------------------------------------------------------- Shuffled batches, closed forms, and what has no certificate

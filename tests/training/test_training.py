@@ -1151,6 +1151,20 @@ def test_renyi_divergences():
     assert one.renyi("add", "5/2").upper[0] > one.renyi("add", 2).lower[0]
 
 
+def test_renyi_divergences_of_integers():
+    """By a sum over the integers of all three steps."""
+    y = np.arange(-30, 31)
+    weights = np.exp(-(y**2) / 2.0) / np.exp(-(y**2) / 2.0).sum()
+    ratios = np.exp(y - 0.5)
+    mean = np.add.outer(np.add.outer(ratios, ratios), ratios) / 3.0
+    of_all = np.multiply.outer(np.multiply.outer(weights, weights), weights)
+    training = allocation(noise=sa.training.DiscreteGaussianStep(sigma=1), steps=3, epochs=2)
+    found = training.renyi("remove", [2, 5])
+    for low, high, order in zip(found.lower, found.upper, (2, 5), strict=True):
+        assert low == pytest.approx(2.0 * np.log((of_all * mean**order).sum()) / (order - 1.0), rel=1e-12)
+        assert low <= high < (1.0 + 1e-12) * low
+
+
 def test_renyi_divergences_of_several_steps():
     """Blocks bound them from above, all blocks count, and a statistic from below."""
     normal = allocation(noise=sa.training.GaussianStep(sigma=2), steps=4, selected=2, epochs=3)
