@@ -337,6 +337,11 @@ def test_the_normal_law_is_near_to_a_data_set_of_very_many_users(table):
             found = float(normal_bound(moments(laws, level, n), n))
         lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
         assert lower < found < most * lower
+        if eps == 2e-5:  # sharp enough: nothing is searched
+            searches = Searches(laws)
+            assert lower < float(enclose_all_data_sets(searches, level, n).upper) < most * lower
+            assert searches.is_settled(level, n)
+            assert not searches.knows(level, n)
 
 
 def test_the_distance_to_the_normal_law_of_sums_of_unlike_variables():

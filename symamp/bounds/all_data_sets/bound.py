@@ -127,6 +127,8 @@ class PairGroupBound(AllDataSetsPairBound):
 
     def _is_sharp(self, level: Level, n: int, settings: Settings) -> bool:
         """Return whether the bound is known to be so near to a data set that the envelope is hardly below it."""
+        if self.searches.is_settled(level, n):
+            return True
         found = self.searches.known(level, n)
         return found is not None and found.excess <= (SHARP if is_rough(settings) else SHARPER)
 

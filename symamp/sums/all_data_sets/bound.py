@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from math import exp, inf, log, sqrt
 
@@ -398,6 +398,8 @@ more than the gaps of certificates, which need cells."""
 _SHORT_LEAP, _LONGEST_LEAP = 1.2, 64.0
 _MOST_CELLS = 3_000
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
+_NO_TERMS = AllDataSetsEvidence(Parameters(1.0, 0.0, 0.0, ()), ())
+"""What shows the bound by the normal law: it has no parameters."""
 
 
 def enclose_all_data_sets(
@@ -422,12 +424,13 @@ def enclose_all_data_sets(
     bits, slack = starting_precision(n, gap), max(_SLACK, 0.5 * gap)
     level = known.resolved(level, n, bits)
     distinct, gains, loss = known.prepared(level, n, bits)
+    if (sharp := known.normal(level, n, bits)) is not None:
+        return Enclosure(arb(0), sharp, MANY_USERS, bits, merging=arb(loss), evidence=_NO_TERMS)
     found = known.found(level, n, limits, rough)
     with at_precision(bits):
         everywhere = reduce(arb.max, gains).upper()
         if found is not None and (normal := _normal(distinct, gains, n, found)) < arb(found.log_value).exp():
-            evidence = AllDataSetsEvidence(replace(found.parameters, terms=()), ())
-            return Enclosure(arb(0), normal, MANY_USERS, bits, merging=arb(loss), evidence=evidence)
+            return Enclosure(arb(0), normal, MANY_USERS, bits, merging=arb(loss), evidence=_NO_TERMS)
         if found is not None and found.log_value < float(everywhere.log()):
             parameters = raised_to_majorant(found.parameters)
             if parameters is not None and gap >= _BY_MOMENTS:
@@ -452,6 +455,9 @@ def estimate_log_all_data_sets(
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
     level = known.resolved(level, n, 128)
     distinct, gains, _ = known.prepared(level, n, 128)
+    if (sharp := known.normal(level, n, 128)) is not None:
+        with at_precision(128):
+            return float(sharp.log())
     found = known.found(level, n, (settings or Settings()).limits, rough)
     with at_precision(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)

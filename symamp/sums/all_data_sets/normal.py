@@ -18,6 +18,9 @@ MANY_USERS = "many users"
 _ERRORS, _TAIL = log(100.0), 8
 """The divergence, in the logarithm and times n, from which on the normal law is asked for; sums as far from their means
 as have a chance of e^-8/n^2 are left out."""
+MANY, _SHARP = 10**6, 0.01
+"""Users from which on the normal law may be all that is asked, and up to which part it may be above its leading term
+then: parameters for integrals would give as much."""
 _ROUNDED = 2.0**-40
 """More than the roundings of sums of some thousand doubles, relative to sums of what they are differences of."""
 
@@ -112,10 +115,22 @@ def normal_bound(known: Moments, n: int) -> arb:
         return arb("inf")
     # How likely the sum of all is near 0, by the theorem of Berry and Esseen, whose constant is at most 14/25.
     near = ((8 * most / (2 * arb.pi()).sqrt() + 28 * skew / 25) * (inverse / users).sqrt()).min(arb(1))
-    y = t / s
-    whole = t * (-y / arb(2).sqrt()).erfc() / 2 + s * (-y * y / 2).exp() / (2 * arb.pi()).sqrt()
+    whole = _positive_part(t, s)
     # Half the L1 distance from the normal law.
     whole += skew / 2 + variance.sqrt().min(2 * most_gain - mean + abs(mean))
     whole += near * (up / gain + (both * down).sqrt() / loss) + 2 * mean.max(arb(0))
     whole += 3 * (s + top + t.max(arb(0))) * fourth / (2 * least)
     return ((n - 1) * whole / arb(users) ** 2 + 2 * n * most_gain * (-tail).exp()).upper()
+
+
+def _positive_part(mean: arb, deviation: arb) -> arb:
+    """Return E X_+ of a normal variable."""
+    y = mean / deviation
+    return mean * (-y / arb(2).sqrt()).erfc() / 2 + deviation * (-y * y / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def sharp_normal_bound(known: Moments, n: int) -> arb | None:
+    """Return the bound by the normal law where it is hardly above what the worst of these laws has, else None."""
+    found, users = normal_bound(known, n), n - 2
+    leading = _positive_part(users * known.mean, (users * known.variance).sqrt()) / users
+    return found if found < (1 + _SHARP) * leading else None

@@ -16,6 +16,7 @@ from symamp.numbers.linear_programme import maximum
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets import floats
 from symamp.sums.all_data_sets.laws import has_bound, heights_at, prepared_laws
+from symamp.sums.all_data_sets.normal import MANY, moments_of_laws, sharp_normal_bound
 
 # --- The parameters of the bound over all data sets, searched in floats: poor ones give poor bounds, never wrong ones
 
@@ -463,6 +464,7 @@ class Searches:
         self._borrowed: dict[tuple[Level, int], Found] = {}
         self._classes: tuple[tuple[Level, int], floats.FloatClasses | None] | None = None
         self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
+        self._normal: tuple[tuple[Level, int, int], arb | None] | None = None
 
     def prepared(self, level: Level, n: int, bits: int) -> Prepared:
         """Return what ``prepared_laws`` makes of the laws; the last is kept."""
@@ -474,6 +476,20 @@ class Searches:
         """Return the level, or one just below it at which no value is 0: the theorem supposes that all have a sign."""
         unknown = any(v.contains(0) for g in self.prepared(level, n, bits)[0] for v in g.values)
         return level.just_below() if unknown else level
+
+    def normal(self, level: Level, n: int, bits: int) -> arb | None:
+        """Return the bound by the normal law where nothing is to be searched, as it is sharp; the last is kept."""
+        if self._normal is None or self._normal[0] != (level, n, bits):
+            laws, gains, _ = self.prepared(level, n, bits)
+            with at_precision(bits):
+                is_known = n >= MANY and has_bound(laws)
+                found = sharp_normal_bound(moments_of_laws(laws, gains), n) if is_known else None
+                self._normal = (level, n, bits), found
+        return self._normal[1]
+
+    def is_settled(self, level: Level, n: int) -> bool:
+        """Return whether the normal law was asked for last at this level, and is sharp."""
+        return self._normal is not None and self._normal[0][:2] == (level, n) and self._normal[1] is not None
 
     def found(self, level: Level, n: int, limits: Limits, rough: bool = False) -> Found | None:
         """Return what is found, None if nothing; where it may be ``rough`` perhaps that of another pair."""
