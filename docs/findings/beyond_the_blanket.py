@@ -331,9 +331,9 @@ def missed(rows):
         for name, some in sorted(groups[kind].items()):
             bad = sorted(some, key=lambda r: -(ratio(r) or inf))
             cells = "; ".join(
-                f"{r['eps0'] or '-'}, {int(r['n']):.0e}, {r['delta']}, {ratio(r) or inf:.4f}" for r in bad[:3]
+                f"{r['eps0'] or '-'}, {int(r['n']):.0e}, {r['delta']}, {ratio(r) or inf:.4f}" for r in bad[:8]
             )
-            more = "; ..." * (len(bad) > 3)
+            more = "; ..." * (len(bad) > 8)
             yield f"| {text} | {name} | {asked[name]} | {len(bad)} | {ratio(bad[0]) or inf:.4f} | {cells}{more} |"
             text = ""
 
