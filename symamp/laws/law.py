@@ -13,6 +13,7 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
+from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
 
 # ------------------------------------------- A finite law: a list of (r0, r1, mass), without formulas and without SymPy
@@ -24,9 +25,39 @@ Number: TypeAlias = Callable[[], arb]
 _LARGEST = 1e100
 
 
+class _Known:
+    """A number of which a ball is known: what travels is its middle and its radius, as balls cannot."""
+
+    __slots__ = ("ball", "ends")
+
+    def __init__(self, ball: arb, ends: tuple[Dyadic, Dyadic] | None = None) -> None:
+        self.ball, self.ends = ball, ends
+
+    def __call__(self) -> arb:
+        return self.ball
+
+    @property
+    def exact(self) -> tuple[Dyadic, Dyadic]:
+        """Middle and radius of the ball as it was before it travelled: it is made again by rounding the radius up."""
+        return self.ends or (Dyadic.of(self.ball), Dyadic.of(self.ball.rad()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and (self.ball is other.ball or self.exact == other.exact)
+
+    def __hash__(self) -> int:
+        return hash(float(self.ball.mid()))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _known_from, self.exact
+
+
+def _known_from(middle: Dyadic, radius: Dyadic) -> _Known:
+    return _Known(arb(middle.ball, radius.ball), (middle, radius))
+
+
 def known(value: arb) -> Number:
     """Return a number of which this ball is known, at every precision."""
-    return lambda: value
+    return _Known(value)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import pickle
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
@@ -427,3 +428,14 @@ def test_rounds_of_a_joint_have_a_certificate():
     joint = sa.joint([sa.RandomizedResponse(k=3, eps0=1), sa.RandomizedResponse(k=2, eps0=1)])
     answer = sa.profile(joint, n=2000).rounds(3).epsilon("1e-6", gap="0.05")
     assert verify(json.dumps(answer.certificate())).status == "valid"
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_rounds_of_noise_travel(drawn):
+    """Their data sets have laws in balls, which travel as their middles and radii."""
+    one = sa.profile(sa.Laplace(eps0=1), n=100, method="finite_sandwich")
+    answer = (one.sampled(n=100, of=1000) if drawn else one).rounds(2).epsilon("1e-3", gap=0.1)
+    again = pickle.loads(pickle.dumps(answer))
+    assert again == answer
+    assert hash(again) == hash(answer)
+    assert answer.lower > 0
