@@ -20,7 +20,7 @@ from symamp.accounting.round import USUAL_GAP, DirectedRound, Round
 from symamp.accounting.rounds_proof import RoundsProof, Side
 from symamp.accounting.tradeoff import TradeOff, composed_above, trade_off
 from symamp.certificates.text import exact_double, expression_text
-from symamp.errors import ArgumentError, Problem
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.reading import Count, Real, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
@@ -39,8 +39,8 @@ _DELTA_PER_WIDTH = 3.0
 """What sums over frequencies may leave open of delta, in units of the width of eps: a rule of thumb."""
 _LEAST_BITS, _BITS, _BITS_APART = 64, 256, 100
 """Of what is proved by the largest losses alone; and by which part of its distance from 1 a level is rounded down."""
-_LARGEST_EPS = 700.0
-"""Beyond it levels are long fractions."""
+_LARGEST_EPS, _SMALL = 700.0, -250.0
+"""Beyond the first levels are long fractions; and the logarithm of a delta that all rounds tell of."""
 
 
 class Exported(PublicNames):
@@ -302,12 +302,17 @@ class Composition(HasCurve, Accounted):
             proof = RoundsProof(self._beyond_all(expression_text(query.given)), None)
             return Answer(self._question, query, ZERO, ZERO, Interval(0.0, 0.0), proof=proof)
         value = float(sp.N(query.given, 17))
-        log_delta = max(losses.gaussian_log_delta(self.mu, value), -1e5)
+        # All rounds have at least the divergence of one, which may be that of a rare loss.
+        alone_logs = (r.rough_log(value) for r, _ in self.rounds if isinstance(r, DirectedRound))
+        log_delta = max(losses.gaussian_log_delta(self.mu, value), -1e5, *(x for x in alone_logs if x < 0.0))
         ends, limited = [ZERO, Dyadic(1)], False
         proved: list[Side | None] = [None, None]
         only = self._only_level(query)
         for up in sides:
-            found = self.known.pairs(up, value, log_delta, width, effort=query.effort, level=only)
+            try:
+                found = self.known.pairs(up, value, log_delta, width, effort=query.effort, level=only)
+            except PrecisionError:  # so small a divergence may be known to be less than another, if no more
+                found = self.known.pairs(up, value, max(log_delta, _SMALL), width, effort=query.effort, level=only)
             limited = limited or found.limited
             if not found.pairs:
                 continue

@@ -458,6 +458,10 @@ class DirectedRound(Round):
         """A chance that the loss of the pair is infinite: at least this is left at every level."""
         return fmpq(0)
 
+    def rough_log(self, eps: float) -> float:
+        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
+        return 0.0
+
     def reversed(self) -> DirectedRound:
         """Return the round with the other order."""
         raise NotImplementedError

@@ -166,10 +166,6 @@ class OneEpoch(DirectedRound):
         """Return the last ``log_least`` of an enclosure that was made at a level; if none was, that of a large one."""
         return next(reversed(self._stored.enclosed.get(level.text, {})), _LEAST_LOG)
 
-    def rough_log(self, eps: float) -> float:
-        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
-        return 0.0
-
     def rough_root(self, log_delta: float) -> float:
         """Return about the eps at which the divergence is delta."""
         return self._solved(log_delta, 1, _FIRST_EPS, _ROUGH)

@@ -775,6 +775,14 @@ def test_poisson_sampling_of_normal_noise_by_fourier_transforms(sigma, steps):
         assert low <= value <= high < 1.01 * low or sigma in ("1/2", "7/10")
 
 
+def test_poisson_sampling_with_rare_losses():
+    """The normal law says that delta is about 1e-20000 there: it is that of one large loss or two."""
+    found = poisson(noise=sa.training.GaussianStep(sigma="1/4"), steps=10_000, rate="1/10000").delta(8)
+    low, high = found.directions["remove"]
+    value = training_by_fft.poisson(0.25, 1e-4, 10_000, 8.0, "remove")
+    assert 0.98 * low <= value <= 1.02 * high < 1.1 * low
+
+
 def test_poisson_sampling_of_normal_noise():
     noise = sa.training.GaussianStep(sigma=1)
     found = poisson(noise=noise, steps=1000, rate="1/100").epsilon("1e-6", gap=3e-3)
