@@ -67,6 +67,11 @@ class PairBoundDefaults(Protocol):
         return 0.0
 
     @property
+    def cost(self) -> float:
+        """How long an evaluation takes, about, in units of that of one pair of inputs."""
+        return 1.0
+
+    @property
     def gap_floor(self) -> float:
         """The relative gap that enclosures are not aimed below, whatever the gap of the question."""
         return 0.0

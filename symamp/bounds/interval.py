@@ -76,10 +76,14 @@ _MOST_PLACES, _MOST_PAIRS = 150, 1_500
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _WIDER = (1.0, 4.0, 16.0)
 """Factors by which cells are longer if the usual length gives too many."""
+_NEAR = 0.1
+"""How far apart, in log delta, levels are of which one takes over what is known at the other."""
+_VALUES = 200
+"""About how many values laws have in the search for parameters of the ends."""
 _SETTLED = 0.95
 """Boxes that a blanket bounds by this part of the target need no more work."""
 _ASKED_AGAIN = 0.97
-"""Boxes above this part of the target are asked again: the verifier's bounds are others."""
+"""Boxes above this part of the target are listed in later stages, too: the verifier's bounds are others."""
 _TILTS = np.geomspace(0.15, 30.0, 18)
 """Tilts of blankets, in units of a rough guess."""
 _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, Cut(-60)
@@ -98,7 +102,14 @@ class _Ends(AllDataSetsPairBound):
     @cached_property
     def searches(self) -> Searches:
         """What was found at the levels asked before."""
-        return Searches(self.laws, others=self.others, merges=False)
+        fewer = Searches(self.laws, most=_VALUES)
+        return Searches(self.laws, others=self.others, most=0, fewer=fewer)
+
+    def log_normal(self, level: Level, n: int) -> float:
+        """Return the logarithm of the bound by the normal law, an estimate."""
+        with at_precision(BALL_BITS):
+            laws, gains, _ = self.searches.prepared(level, n, BALL_BITS)
+            return float(normal_bound(moments_of_laws(laws, gains), n).log())
 
 
 @dataclass(frozen=True)
@@ -114,6 +125,7 @@ class NoiseInterval(PairBoundDefaults):
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-3
+    cost: ClassVar[float] = 2.0
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -132,6 +144,11 @@ class NoiseInterval(PairBoundDefaults):
     @cached_property
     def _others(self) -> Others:
         return Others(are_compared=False)
+
+    @cached_property
+    def _asked(self) -> dict[int, _Boxes]:
+        """The boxes that were asked last for a number of users."""
+        return {}
 
     def ends(self, cut: Cut) -> _Ends:
         """Return the bound of the pair of the ends over all data sets, of what the cut leaves."""
@@ -183,9 +200,7 @@ class NoiseInterval(PairBoundDefaults):
         room = _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
         if not is_worth_asking(found.log_value, n):
             return found.log_value, _OF_MOMENTS + room
-        with at_precision(BALL_BITS):
-            distinct, gains, _ = ends.searches.prepared(level, n, BALL_BITS)
-            normal = float(normal_bound(moments_of_laws(distinct, gains), n).log())
+        normal = ends.log_normal(level, n)
         by_normal = normal + _OF_NORMAL < found.log_value + _OF_MOMENTS
         return (normal, _OF_NORMAL + room) if by_normal else (found.log_value, _OF_MOMENTS + room)
 
@@ -250,10 +265,9 @@ class NoiseInterval(PairBoundDefaults):
             if room > max(1.0, -ends):
                 return Enclosure(arb(0), everywhere, "one user", BALL_BITS)
             boxes = _Boxes(grid_of(self.noise, cut), level, n, found, (ends, room), parameters, settings)
-            upper, evidence = (
-                boxes.largest().min(everywhere),
-                BoxesEvidence(tuple(boxes.stages), boxes.tilts, boxes.work),
-            )
+            upper = boxes.largest(self._asked.get(n)).min(everywhere)
+            evidence = BoxesEvidence(tuple(boxes.stages), boxes.tilts, boxes.work)
+            self._asked[n] = boxes
         return Enclosure(arb(0), upper, "boxes of pairs", BALL_BITS, evidence=evidence)
 
 
@@ -320,33 +334,47 @@ class _Boxes:
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
         self.stages, self.work = list[Stage](), 0
+        self.places, self.known = list[Sequence[tuple[float, ...]]](), np.zeros((0, 0))
 
-    def largest(self) -> arb:
+    def largest(self, earlier: _Boxes | None = None) -> arb:
         """Return a bound on the divergence of all pairs in all boxes; cells of boxes above the aim are cut.
 
-        Each box has a table of its own: what is known of one is known of its parts.
+        Each box has a table of its own: what is known of one is known of its parts, and at all larger levels.
         """
-        for wider in _WIDER:
-            (first, fine), (second, fine_second) = (self._places(above, wider) for above in (True, False))
-            if max(len(fine), len(fine_second)) <= _MOST_PLACES and len(first) * len(second) <= 2 * _MOST_PAIRS:
-                break
+        if earlier is not None and earlier.serves(self):
+            self.places, known = earlier.places, earlier.known * exp(earlier.log_unit - self.log_unit) * (1.0 + 1e-12)
+            self.stages, work, self.aim = [*earlier.stages], earlier.work, max(self.aim, earlier.aim)
         else:
-            return arb("inf")
-        known = np.where(self._compared(first, second), inf, 0.0)
-        for _ in range(_CUTS):
-            before = float(known.max())
-            known, kappas = self._values(first, second, known)
-            least = float(known.max())
+            for wider in _WIDER:
+                self.places = [self._places(above, wider) for above in (True, False)]
+                (first, fine), (second, fine_second) = self.places
+                if max(len(fine), len(fine_second)) <= _MOST_PLACES and len(first) * len(second) <= 2 * _MOST_PAIRS:
+                    break
+            else:
+                return arb("inf")
+            known, work = np.where(self._compared(first, second), inf, 0.0), 0
+        (first, fine), (second, fine_second) = self.places
+        self.known, least = known, float(known.max())
+        for _ in range(_CUTS if least > self.aim else 0):
+            before, self.places = least, [(first, fine), (second, fine_second)]
+            self.known, kappas = self._values(first, second, known)
+            least = float(self.known.max())
             if before < inf and log(before / least) < _GAINED * log(before / self.aim):
                 break
-            high = np.argwhere(known > self.aim)
+            high = np.argwhere(self.known > self.aim)
             firsts, seconds = (x[high[:, k]] for k, x in enumerate(kappas))
             first, rows = self._cut(first, fine, high[:, 0], high[firsts >= seconds, 0], kappas[0])
             second, columns = self._cut(second, fine_second, high[:, 1], high[firsts < seconds, 1], kappas[1])
-            whole, known = known, np.where(self._compared(first, second), known[np.ix_(rows, columns)], 0.0)
-            if known.shape == whole.shape or (known > self.aim).sum() > _MOST_PAIRS:
+            known = np.where(self._compared(first, second), self.known[np.ix_(rows, columns)], 0.0)
+            if known.shape == self.known.shape or (known > self.aim).sum() > _MOST_PAIRS:
                 break
+        self.work = max(self.work, work)  # what is asked at both levels is settled at one stage
         return arb(least * (1.0 + 1e-12)) * arb(self.log_unit).exp()
+
+    def serves(self, other: _Boxes) -> bool:
+        """Return whether what is known here is so at another level, not far beyond this one."""
+        is_beyond = self.level.exponential() <= other.level.exponential()
+        return bool(is_beyond) and 0.0 <= self.log_unit - other.log_unit < _NEAR and len(self.known) > 0
 
     def _in_units(self, x: float) -> float:
         """Return at least a divergence in units of that of the ends."""
@@ -359,18 +387,21 @@ class _Boxes:
 
         Only boxes that are not known to be below the aim are asked.
         """
-        asked = known > _ASKED_AGAIN * self.aim
-        cells = [np.flatnonzero(asked.any(axis=1 - k)).tolist() for k in (0, 1)]
-        used = {places[c + end] for k, places in enumerate((first, second)) for c in cells[k] for end in (0, 1)}
-        table = self.grid.table(sorted(used))
+        asked, listed = known > self.aim, known > _ASKED_AGAIN * self.aim
+        table, whole = (self.grid.table(sorted(self._ends_of(x, first, second))) for x in (asked, listed))
         sides = [np.zeros((2, len(places) - 1)) for places in (first, second)]
         kept = [[Cell(place) for place in places[:-1]] for places in (first, second)]
         for k, places in enumerate((first, second)):
-            for c in cells[k]:
-                remainder = table.remainder(places[c], places[c + 1], k == 0)
+            within = np.asarray(asked.any(axis=1 - k))
+            for c in np.flatnonzero(listed.any(axis=1 - k)).tolist():
+                remainder = (table if within[c] else whole).remainder(places[c], places[c + 1], k == 0)
                 kappa, s = remainder.kappa(self.n, self.log_rest)
-                sides[k][:, c], kept[k][c] = remainder.side(self.n, kappa, s, self.log_unit), Cell(places[c], kappa, s)
-        self.stages.append(Stage(table.nodes, *map(tuple, kept)))
+                kept[k][c] = Cell(places[c], kappa, s)
+                if within[c]:
+                    sides[k][:, c] = remainder.side(self.n, kappa, s, self.log_unit)
+        self.stages.append(Stage(whole.nodes, *map(tuple, kept)))
+        self.work += int((listed & ~asked).sum()) * len(whole.nodes) * len(self.grid.places)
+        used = self._ends_of(asked, first, second)
         (up, left), (down, right) = sides
         e = np.where(asked, self.e * (1.0 - down) / (1.0 + up[:, None]) * (1.0 - 2.0**-46), inf)
         nodes = self._nodes(table, first, second, _of_four(np.pad(e, 1, constant_values=inf), np.minimum))
@@ -380,6 +411,14 @@ class _Boxes:
         values = (1.0 + up[:, None]) * corners + left[:, None] + self.e * (1 + 4 * UNIT) * right
         values = values + self._in_units(self.grid.outside)
         return np.where(asked, np.minimum(values, known), known), (up, down)
+
+    @staticmethod
+    def _ends_of(boxes: NDArray[np.bool_], first: Sequence[float], second: Sequence[float]) -> set[float]:
+        """Return the places at which sides of some boxes begin or end."""
+        sides = (np.flatnonzero(boxes.any(axis=1 - k)).tolist() for k in (0, 1))
+        return {
+            places[c + end] for places, side in zip((first, second), sides, strict=True) for c in side for end in (0, 1)
+        }
 
     def _cut(
         self,

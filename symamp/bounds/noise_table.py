@@ -174,6 +174,12 @@ class Shape:
         return bool(self.rate != 0 and normal(sp.diff(self._half, Z) + self.rate * self._half) == 0)
 
     @cached_property
+    def is_logistic(self) -> bool:
+        """Whether the density is that of logistic noise, c e^(-cz)/(1 + e^(-cz))^2."""
+        wave = sp.exp(-self.rate * Z)
+        return self.has_rate and bool(normal(self._half - self.rate * wave / (1 + wave) ** 2) == 0)
+
+    @cached_property
     def kink(self) -> float:
         """By how much f' falls at 0, at most; -inf where it is not known to fall."""
         fall = normal(-2 * sp.diff(self._half, Z).subs(Z, 0))
@@ -247,15 +253,16 @@ class Shape:
                 return np.asarray(_falling()[quarters.astype(int)] * exponentials(quarters / 4.0 - t)) * float(
                     self.at(0.0)
                 )
-        if not self.has_exponential_tail or self.float_rate > _LARGEST_RATE:
+        if not (self.has_exponential_tail or self.is_logistic) or self.float_rate > _LARGEST_RATE:
             return np.array([float(self.density(y, place)) for y in nodes])
         with at_precision(BALL_BITS):  # e^(-c |y - x|) is a product of what messages and inputs have by themselves
             for y in {*nodes, place} - self._powers.keys():
                 size = self.c() * self.distance(0.0, y)
                 self._powers[y] = float((-size).exp()), float(size.exp())
             falling, rising = np.array([self._powers[y] for y in nodes]).T
-            (down, up), half = self._powers[place], float(self.c() / 2)
-        return np.asarray(half * np.where(np.array(nodes) >= place, falling * up, rising * down))
+            (down, up), c = self._powers[place], float(self.c())
+        waves = np.where(np.array(nodes) >= place, falling * up, rising * down)
+        return np.asarray(c * waves / (1.0 + waves) ** 2 if self.is_logistic else 0.5 * c * waves)
 
     def weights(self, nodes: Sequence[float]) -> list[arb]:
         """Return the integrals of the functions that are 1 at one of the nodes, and 0 at the others."""
@@ -472,7 +479,7 @@ class _OnCircle(Shape):
             self.bend, self._slope_of_angle = _above(9 / (64 * s * s)), _above(self._wide / s)
             self._slope_of_input = _above(1 / s)
 
-    unsupported, is_whole, kink, has_exponential_tail = None, True, 0.0, False
+    unsupported, is_whole, kink, has_exponential_tail, is_logistic = None, True, 0.0, False, False
 
     def nodes(self, far: float) -> tuple[float, ...]:
         step = max((8.0 * _OF_ANGLES / self._missed) ** 0.5, self._end / _MOST_ANGLES)
@@ -531,7 +538,7 @@ class _InWindow(Shape):
     c is such that f'' <= c^2 f on all of the window. All that is bounded of f is so of f/N.
     """
 
-    has_rate, has_exponential_tail, is_whole = True, False, True
+    has_rate, has_exponential_tail, is_logistic, is_whole = True, False, False, True
     longest = inf  # the rate is found on these cells
     first_cost = _FLAT_COST  # the chi-square hardly changes near the worst input of others
 
@@ -796,7 +803,11 @@ class NoiseTable:
     @property
     def hidden(self) -> Floats:
         """Its masses: a blanket."""
-        return np.asarray(self._hidden * np.array([float(w) for w in self.weights]) / _ROUNDED)
+        return np.asarray(self._hidden * self._float_weights / _ROUNDED)
+
+    @cached_property
+    def _float_weights(self) -> Floats:
+        return np.array([float(w) for w in self.weights])
 
     # Other users
 
@@ -846,8 +857,7 @@ class NoiseTable:
         least, most = np.minimum(hidden[:-1], hidden[1:]) * bent, np.maximum(hidden[:-1], hidden[1:]) * _ROUNDED
         ratio = at_nodes / hidden
         if not self.shape.has_exponential_tail:  # whose rows sum to 1
-            with at_precision(BALL_BITS):
-                small = min(float(self.row(x)[1]) for x in (start, end)) / _ROUNDED
+            small = min(float(self._densities(x) @ self._float_weights) for x in (start, end)) / _ROUNDED**2
         bend = 0.0 if self.shape.has_none_between(start, end) else self.shape.bend
         eta = max(1.0 - (1.0 - bend * h * h) * small, 0.0) * _ROUNDED + (_ROUNDED - 1.0)
         if not bend and self.shape.steps:  # there are no inputs between: nothing but what is cut off
@@ -902,8 +912,9 @@ class Grid:
         self._bends = shape.bends(self.far)
         self._steps = self._spaced() if shape.nodes(self.far) is None else []
         self._base = self._made(())
+        self.best_cap = cache(self._best_cap)
 
-    def best_cap(self, n: int, e: float) -> tuple[float, float]:
+    def _best_cap(self, n: int, e: float) -> tuple[float, float]:
         """Return the cap of ratios with the least bound of the ends, and an estimate of its logarithm.
 
         The bound has what the cap takes and, of the rest, the integral of |M|^n: it knows no phases, and large ratios
@@ -926,7 +937,8 @@ class Grid:
         tilted /= tilted.sum(axis=1)[:, None]
         spread = np.sqrt(np.maximum(n * ((w * w * tilted).sum(axis=1) - (w * tilted).sum(axis=1) ** 2), 1e-300))
         u = _LOBE / spread[:, None]
-        sizes = np.array([abs(np.exp(1j * np.outer(v, x)) @ t) for v, x, t in zip(u, w, tilted, strict=True)])
+        turned = [(np.outer(v, x), t) for v, x, t in zip(u, w, tilted, strict=True)]
+        sizes = np.array([np.hypot(np.cos(x) @ t, np.sin(x) @ t) for x, t in turned])
         lobes = 2.0 * u[:, 1] * ((sizes**n / (1.0 + (u / s) ** 2)).sum(axis=1) - 0.5)
         with np.errstate(all="ignore"):
             logs = np.nan_to_num(heights + np.log(lobes / (2.0 * pi * n)), nan=-inf)

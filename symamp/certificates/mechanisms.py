@@ -239,12 +239,11 @@ def of_noise(noise: Noise) -> Described | None:
     shape, half = shape_of(noise), noise.half_density()
     if half is None or isinstance(noise, IntervalDensities):
         return None
-    wave = sp.exp(-shape.rate * Z)
     if shape.has_exponential_tail:
         data = {"kind": "laplace", "eps0": expression_text(shape.rate)}
     elif not shape.has_rate:
         data = {"kind": "gaussian", "sigma": expression_text(normal(1 / (sp.sqrt(2 * sp.pi) * half.subs(Z, 0))))}
-    elif normal(half - shape.rate * wave / (1 + wave) ** 2) == 0:
+    elif shape.is_logistic:
         data = {"kind": "logistic", "eps0": expression_text(shape.rate)}
     else:
         return None

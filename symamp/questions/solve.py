@@ -203,7 +203,8 @@ class _Above:
         if all(e.is_at_most(query.given) for e in found):
             is_rough = self.error > 0.0 and not query.settings.limits.is_spent()
             is_closed = found[0].evaluator == MANY_USERS
-            worth = WORTH * (1 if is_closed else len(found)) if is_rough else inf
+            cost = sum(max(e.part.cost / query.settings.limits.patience, 1.0) for e in found)
+            worth = WORTH * (1 if is_closed else cost) if is_rough else inf
             miss = log_miss(largest_upper(found), query.log_delta)
             return Trial(found, miss, worth, _IN_CLOSED_FORM if is_closed else None)
         miss = log_miss(found[-1].upper, query.log_delta)

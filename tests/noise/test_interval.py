@@ -718,6 +718,20 @@ def test_bounds_are_parts_that_travel():
     assert float(before.upper) == float(after.upper)
 
 
+def test_what_is_known_of_boxes_holds_at_larger_levels_alone():
+    """A level a little beyond takes over the boxes of the one before, one before it does not."""
+    noise, n, levels = sa.Laplace(eps0=1), 1000, [Level.of_float(x) for x in (0.1105, 0.1108, 0.1104)]
+    alone = [NoiseInterval(noise).enclose(level, n, Settings()) for level in levels]
+    part = NoiseInterval(noise)
+    found = [part.enclose(level, n, Settings()) for level in levels]
+    assert found[1].evidence.stages[: len(found[0].evidence.stages)] == found[0].evidence.stages
+    assert found[2].evidence.stages[0] != found[1].evidence.stages[0]
+    for one, other in zip(found[::2], alone[::2], strict=True):
+        assert float(one.upper) == pytest.approx(float(other.upper), rel=1e-3)
+    below = constant_data_set(below_laplace, 1, (0.0, 1.0), 0.0, n, 0.1108)
+    assert below <= float(found[1].upper) <= 1.02 * float(alone[1].upper)
+
+
 @pytest.mark.parametrize(
     ("noise", "why"),
     [
@@ -966,9 +980,12 @@ def test_the_verifier_bounds_remainders(name):
         assert all(stage.cell(k, 1)[1] == 0 for k in (0, 1))
 
 
-@pytest.mark.parametrize("sigma", ["1/3", 1, 5])
-def test_densities_of_normal_noise_are_next_to_exact_ones(sigma):
-    noise = sa.Gaussian(sigma=sigma)
+@pytest.mark.parametrize(
+    "noise",
+    [*(sa.Gaussian(sigma=x) for x in ("1/3", 1, 5)), *(sa.Logistic(eps0=x) for x in ("1/50", 2, 11))],
+    ids=str,
+)
+def test_densities_of_noise_are_next_to_exact_ones(noise):
     shape, nodes = shape_of(noise), grid_of(noise, Cut(-60)).usual.nodes
     for x in (0.0, 3 / 1024, 0.5, 1.0):
         for y, found in zip(nodes, shape.densities(nodes, x).tolist(), strict=True):

@@ -415,6 +415,8 @@ def _in_units(found: Found, unit: float) -> Found:
 _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
 """With fewer positive messages, plainly or by their spread, no parameters give a bound near to the truth."""
 _MOST_KEPT, _MOST_SEARCHED = 256, 63
+_FAR_FROM_FEWER = 0.05
+"""How far, in log delta, the bound of laws of fewer values may be from what their parameters give for all values."""
 _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
 _JUST_ABOVE = 1.0 + 1e-3
@@ -452,16 +454,24 @@ class Searches:
 
     A level takes over the weights of one that was searched, with the same number of users, where by an estimate they
     are hardly worse there; on lines that suit it. ``others`` is a list that many pairs of inputs share: where rough
-    parameters will do, those of another pair may be taken over. ``merges`` tells whether large laws are made smaller.
+    parameters will do, those of another pair may be taken over. ``most`` is that of
+    ``prepared_laws``; ``fewer`` is about laws of fewer values, whose parameters may serve these.
     """
 
     def __init__(
-        self, laws: Sequence[Law], mixed: bool = False, others: Others | None = None, merges: bool = True
+        self,
+        laws: Sequence[Law],
+        mixed: bool = False,
+        others: Others | None = None,
+        most: int | None = None,
+        fewer: Searches | None = None,
     ) -> None:
-        self._laws, self.mixed, self._others, self._merges = tuple(laws), mixed, others, merges
+        self._laws, self.mixed, self._others, self._most = tuple(laws), mixed, others, most
+        self._fewer = fewer
         self._found: dict[tuple[Level, int], Found | None] = {}
         self._searched: list[tuple[int, float, Found | None]] = []  # n, the mean 1 - E, and what was found
         self._borrowed: dict[tuple[Level, int], Found] = {}
+        self._taken: dict[tuple[Level, int], Found] = {}  # from laws of fewer values
         self._classes: tuple[tuple[Level, int], floats.FloatClasses | None] | None = None
         self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
         self._normal: tuple[tuple[Level, int, int], arb | None] | None = None
@@ -469,7 +479,7 @@ class Searches:
     def prepared(self, level: Level, n: int, bits: int) -> Prepared:
         """Return what ``prepared_laws`` makes of the laws; the last is kept."""
         if self._prepared is None or self._prepared[0] != (level, n, bits):
-            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self.mixed, self._merges)
+            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self.mixed, self._most)
         return self._prepared[1]
 
     def resolved(self, level: Level, n: int, bits: int) -> Level:
@@ -495,7 +505,9 @@ class Searches:
         """Return what is found, None if nothing; where it may be ``rough`` perhaps that of another pair."""
         borrowed = self._borrowed_at(level, n, limits) if self._others is not None and not self._searched else None
         is_good = borrowed is not None and (rough or self._is_as_good(borrowed, n))
-        return borrowed if is_good else self._own(level, n, limits)
+        if is_good:
+            return borrowed
+        return self._of_fewer(level, n, limits) or self._own(level, n, limits)
 
     def _is_as_good(self, borrowed: Found, n: int) -> bool:
         """Return whether parameters of another pair are about as near to a data set here as they are there."""
@@ -526,6 +538,22 @@ class Searches:
                 self._borrowed[level, n] = found
                 return found
         return None
+
+    def _of_fewer(self, level: Level, n: int, limits: Limits) -> Found | None:
+        """Return what parameters found for laws of fewer values give here, None where those laws are too far away."""
+        if self._fewer is None or (level, n) in self._taken:
+            return self._taken.get((level, n))
+        found, g = self._fewer.found(level, n, limits), self._floats(level, n)
+        if found is None or g is None or len(found.binding) != len(g.values):
+            return None
+        size, rows = found.log_value - found.excess, (found.weights, found.binding, found.saddle)
+        with np.errstate(all="ignore"):
+            whole = _evaluated(g, n, found.parameters, *rows, size, limits)
+        if whole is None or abs(whole.log_value - found.log_value) > _FAR_FROM_FEWER:
+            self._fewer = None
+            return None
+        self._taken[level, n] = whole
+        return whole
 
     def known(self, level: Level, n: int) -> Found | None:
         """Return the parameters that nobody has to search, None if there are none."""
