@@ -79,7 +79,7 @@ _WIDER = (1.0, 4.0, 16.0)
 _NEAR = 0.1
 """How far apart, in log delta, levels are of which one takes over what is known at the other."""
 _VALUES = 200
-"""About how many values laws have in the search for parameters of the ends."""
+"""About how many values laws have in the search for parameters of the ends, where they have more."""
 _SETTLED = 0.95
 """Boxes that a blanket bounds by this part of the target need no more work."""
 _ASKED_AGAIN = 0.97
@@ -102,7 +102,7 @@ class _Ends(AllDataSetsPairBound):
     @cached_property
     def searches(self) -> Searches:
         """What was found at the levels asked before."""
-        fewer = Searches(self.laws, most=_VALUES)
+        fewer = Searches(self.laws, most=_VALUES) if len(self.laws[0].atoms) > _VALUES else None
         return Searches(self.laws, others=self.others, most=0, fewer=fewer)
 
     def log_normal(self, level: Level, n: int) -> float:
