@@ -381,7 +381,7 @@ def test_fuzz_documents(documents):
         except SymampError as refusal:
             str(refusal).encode()
         assert time.perf_counter() - start < 10, document
-    assert loaded > documents // 20
+    assert loaded > documents // 25  # enough of them are families
 
 
 # ------------------------------------------------------------------------------------------------- undecided orders
