@@ -16,6 +16,7 @@ from symamp.bounds.pairs_of_a_table import IN_COMMON
 from symamp.bounds.reduction import is_triple
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.limits import EFFORTS
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.question import Query
 from symamp.sums.all_data_sets.normal import MANY_USERS
@@ -203,7 +204,8 @@ class _Above:
         if all(e.is_at_most(query.given) for e in found):
             is_rough = self.error > 0.0 and not query.settings.limits.is_spent()
             is_closed = found[0].evaluator == MANY_USERS
-            cost = sum(max(e.part.cost / query.settings.limits.patience, 1.0) for e in found)
+            patience = max(query.settings.limits.patience, EFFORTS["quick"])
+            cost = sum(max(e.part.cost / patience, 1.0) for e in found)
             worth = WORTH * (1 if is_closed else cost) if is_rough else inf
             miss = log_miss(largest_upper(found), query.log_delta)
             return Trial(found, miss, worth, _IN_CLOSED_FORM if is_closed else None)

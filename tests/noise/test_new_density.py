@@ -14,7 +14,7 @@ def test_the_ten_lines_run():
         exec(compile(program, "new_density.md", "exec"), {})
     first, *answers = out.getvalue().splitlines()
     assert first == "log(3)"
-    assert [re.search(r"; (\w+), proved", x)[1] for x in answers] == ["density_pairs", "worst_pair"]
+    assert [re.search(r"; (\w+), proved", x)[1] for x in answers] == ["density_pairs", "interval"]
 
 
 def test_the_program_of_the_page_prints_what_the_page_says():
