@@ -49,7 +49,7 @@ _MOST_LISTED, _MOST_INPUTS = 4, 64
 
 _MOST_ENTRIES = 60_000
 """Pairs that no blanket bounds, times the entries of the table: with more the verifier takes too long."""
-_MOST_CORNERS, _MOST_OPEN = 170_000, 2_500_000
+_MOST_CORNERS, _MOST_OPEN, _MOST_OPEN_OF_LAPLACE = 170_000, 500_000, 2_500_000
 """Messages times boxes: with more of them, large budgets or few users, corners of other noise than Laplace noise take
 the verifier minutes; and messages in the laws of pairs that no tilt settles."""
 
@@ -217,9 +217,10 @@ def _is_of_known_noise(known: Sequence[Evidence], times: int) -> bool:
         if isinstance(e.details, BoxesEvidence) and isinstance(e.part, NoiseInterval):
             found, stage = of_noise(e.part.noise), e.details.stages[0]
             size = len(stage.nodes) * len(stage.first) * len(stage.second)
-            if found is None or e.details.work > times * _MOST_OPEN:
+            is_laplace = found is not None and found.data["kind"] == "laplace"
+            if found is None or e.details.work > times * (_MOST_OPEN_OF_LAPLACE if is_laplace else _MOST_OPEN):
                 return False
-            return found.data["kind"] == "laplace" or size <= times * _MOST_CORNERS
+            return is_laplace or size <= times * _MOST_CORNERS
     return False
 
 
