@@ -30,7 +30,7 @@ from symamp.randomizers.structures import DisjointCover, packed, with_average
 
 _LARGEST = 10_000
 _BITS, _NEAR = 192, 1e-9
-"""The precision of masses of caps, and how near the height of one is enclosed."""
+"""The precision of masses of caps, how near the height of one is enclosed, and how much cosines are raised."""
 _CELLS, _REACH, _PARTS = 64, 6, 10_000
 """Cells of a cap in bounds of what two have in common, how far they go in units of 1/sqrt(d), and into how many parts
 of c the bound is rounded up."""
@@ -132,7 +132,8 @@ def spread_overlaps(d: int, c: Fraction) -> tuple[Fraction, Fraction] | None:
         angles = np.radians(_ANGLES)
         apart, opposite = (one.roughly_common(np.cos(x)) for x in (angles, np.pi - angles / 2.0))
         angle = float(angles[(apart + opposite).argmin()])
-        v, u = (one.rounded(one.common(arb(cos(x)), at_most=True)) for x in (angle, pi - angle / 2.0))
+        # Both angles are a little smaller: the first and twice the second are below 360 degrees, however they are rounded.
+        v, u = (one.rounded(one.common(arb(cos(x) + _NEAR), at_most=True)) for x in (angle, pi - angle / 2.0))
         # Both angles of these shares are above 90 degrees, so that the third one is below 180.
         is_proved = one.common(arb(0), at_most=False) > fmpq_of(max(v, u)) and 2 * u <= c
         return (v, u) if is_proved else None

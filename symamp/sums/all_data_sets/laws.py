@@ -179,8 +179,8 @@ def prepared_laws(
 ) -> tuple[list[BallGparv], list[arb], float]:
     """Return few laws that cover all, G+, one number unless they are mixed, and how far merging raised a transform.
 
-    The singular part, if any, is in G+ only. Large laws get about ``most`` values, few if left
-    out, all of theirs with 0.
+    The singular part, if any, is in G+ only. Large laws are covered by ones of about ``most`` values: MOST_NODES where
+    it is None; where it is 0 they stay as they are.
     """
     if not laws:
         raise ArgumentError("laws", Problem("the list is empty"), "give the law of at least one input")

@@ -454,8 +454,8 @@ class Searches:
 
     A level takes over the weights of one that was searched, with the same number of users, where by an estimate they
     are hardly worse there; on lines that suit it. ``others`` is a list that many pairs of inputs share: where rough
-    parameters will do, those of another pair may be taken over. ``most`` is that of
-    ``prepared_laws``; ``fewer`` is about laws of fewer values, whose parameters may serve these.
+    parameters will do, those of another pair may be taken over. ``most`` is that of ``prepared_laws``; ``fewer`` is
+    about laws of fewer values, whose parameters may serve these.
     """
 
     def __init__(
