@@ -132,7 +132,7 @@ def spread_overlaps(d: int, c: Fraction) -> tuple[Fraction, Fraction] | None:
         angles = np.radians(_ANGLES)
         apart, opposite = (one.roughly_common(np.cos(x)) for x in (angles, np.pi - angles / 2.0))
         angle = float(angles[(apart + opposite).argmin()])
-        # Both angles are a little smaller: the first and twice the second are below 360 degrees, however they are rounded.
+        # Both angles are a little smaller: the first and twice the second stay below 360 degrees in spite of roundings.
         v, u = (one.rounded(one.common(arb(cos(x) + _NEAR), at_most=True)) for x in (angle, pi - angle / 2.0))
         # Both angles of these shares are above 90 degrees, so that the third one is below 180.
         is_proved = one.common(arb(0), at_most=False) > fmpq_of(max(v, u)) and 2 * u <= c
