@@ -388,10 +388,7 @@ def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> Data:
 
 
 def _on_one_grid(found: AllDataSetsEvidence) -> AllDataSetsEvidence:
-    """Return the same with the most cells of all terms for each, as far as they go: waves are those of all terms then.
-
-    Each c is that of the old cell in which the middle of the new one is.
-    """
+    """Return the same with the most cells of all terms for each, as far as they go: so they share waves."""
     if not found.cells:
         return found
     most, terms = max((x.ends for x in found.cells), key=len), list[Cells]()

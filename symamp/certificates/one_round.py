@@ -250,10 +250,7 @@ def _instead(subject: Subject) -> str:
 def _of_table(
     whole: MaxOverRows, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence], times: int, beyond: str
 ) -> Proof:
-    """Return the evidence for all pairs of rows: a common tilt, and those pairs that it leaves open.
-
-    Of these a pair is shown by its blanket where that is enough, else by its part of the bound.
-    """
+    """Return the evidence for all pairs of rows: a common tilt, and for pairs that it leaves open their own."""
     assert at.level is not None
     table = whole.table
     size = len(table.inputs)

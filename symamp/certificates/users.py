@@ -126,10 +126,7 @@ def _of_group(crowd: HeterogeneousUsers, mechanism: Mechanism, at: At | None) ->
 
 
 def _of_base(found: Evidence) -> Evidence:
-    """Return evidence whose part is about a round in which everyone takes part: the mechanism is that of the latter.
-
-    So it is of a sample.
-    """
+    """Return evidence about the round, or the sample, in which everyone takes part."""
     taking = found.part if isinstance(found.part, Drawn) else write.taking_part(found.part)
     return found if taking is None else replace(found, part=taking.base)
 

@@ -203,10 +203,7 @@ def _at_most(value: arb, target: arb) -> bool:
 
 
 def _least(holds: Callable[[float], bool], low: float, high: float) -> float | None:
-    """Return about the least x in the range from which ``holds`` is seen to be true; it is true at the result.
-
-    It need not be true at ``high``: bounds by inequalities for sums rise again with eps.
-    """
+    """Return about the least x from which ``holds`` is seen to be true, as at the result, if not at ``high``."""
     at = next((x for k in range(_MOST_TRIES) if holds(x := high * 2.0 ** (-k / 4.0))), None)
     if at is None:
         return None

@@ -81,11 +81,7 @@ def plan_tails(tilted: TiltedLaw, n: int, log_allowance: float) -> TailPlan | No
 
 
 def _ordered(order: list[int], values: list[float], widths: list[float]) -> list[int]:
-    """Return the order with those of the likeliest values in front that take the least time.
-
-    Two are summed in closed form, the third is listed innermost: where the two are near to each other the threshold
-    goes many steps each time, where they are rare the others have many counts.
-    """
+    """Return the order with those of the likeliest values in front that take the least time."""
 
     def work(front: tuple[int, ...]) -> float:
         first, second, *third = (values[i] for i in front)

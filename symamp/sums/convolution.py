@@ -457,11 +457,7 @@ class _Plan:
 
 
 def _centres(g: FloatGparv, n: int) -> tuple[tuple[float, ...], float]:
-    """Return centres, about the median of G and the mean of what is not rare among n users, and the mean distance.
-
-    A sum that drifts away from the centre is told apart badly, but for few users 0 may be a better one. Centres have
-    so few digits that multiples up to n are exact.
-    """
+    """Return centres, about the median of G and the mean of what is not rare among n users, and the mean distance."""
     values, masses = np.append(g.values, 0.0), np.append(g.masses, g.null_mass)
     order = np.argsort(values)
     values, masses = values[order], masses[order]

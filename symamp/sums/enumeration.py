@@ -121,11 +121,7 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
 
 
 def _log_fewest(values: list[float], n: int) -> float:
-    """Return the logarithm of a number below that of the outcomes with a positive sum, -inf at least; one per node.
-
-    The counts of all but the largest value are the lattice points of a simplex (and its volume is at most their
-    number), where each draw of another value takes what it is short of the largest, or all of it if that is more.
-    """
+    """Return the logarithm of a number below that of the outcomes with a positive sum, -inf at least; one per node."""
     largest = values[0]
     room = log(n) + log(largest)
     logs = accumulate(room - log(max(largest - v, largest)) - log(k) for k, v in enumerate(values[1:], 1))
@@ -188,10 +184,7 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSyst
 
 
 def _weights(masses: list[Any], n: int, numbers: NumberSystem) -> Callable[[int, int, int], Any]:
-    """Return the factor of c draws of the j-th value among ``left``: mass^c/c! from a table for moderate n.
-
-    The factor n! then comes at the end. For large n only few c are needed, and binomials are taken directly.
-    """
+    """Return the factor of c draws of the j-th value among ``left``; for moderate n that of n! comes at the end."""
     if n > _MOST_TABULATED:
         return lambda j, c, left: numbers.binomial(left, c) * masses[j] ** c
     tables = []

@@ -424,10 +424,7 @@ class Compositions:
         self._known.clear()
 
     def _reached(self, least: float) -> tuple[float, float]:
-        """Return m beyond which p hardly gets, and what all that is there comes to at most, about ``least``.
-
-        By Chernoff's bound on p alone: a label counts only where m is below p and one label more.
-        """
+        """Return m beyond which p hardly gets, and what all that is there comes to at most, about ``least``."""
         users = self._users[: len(self.kinds)]
         most = max([self.gain, *(self.others * k.gain * sum(y / x for x, y in k.lost) for k in self.kinds)])
         moments = [

@@ -71,7 +71,6 @@ class PoissonPower(Power):
         return Cumulants(expm1(k0), exp(k0) * k.k1, exp(k0) * (k.k2 + k.k1**2))
 
     def tilted(self, theta: float) -> TiltedPoisson:  # type: ignore[override]
-        """Return S under a tilt: again a Poisson number of copies, of the tilted law."""
         return TiltedPoisson(self.n, theta, self.cumulants(theta), TiltedLaw.of(self.g, 1, theta))
 
 
@@ -152,7 +151,6 @@ class Product(Transform):
         return Cumulants((k0 + theta * self.shift) / self.n, (k1 + self.shift) / self.n, k2 / self.n)
 
     def tilted(self, theta: float) -> TiltedProduct:
-        """Return the sum under a tilt."""
         parts = tuple(x.tilted(theta) for x in self.parts)
         return TiltedProduct(self.n, theta, self.cumulants(theta), parts, self.counts, self.shift)
 
@@ -182,16 +180,13 @@ class TiltedProduct(TiltedFloats):
         return -inf if self.shift else float(self._mean(t.log_null for t in self.parts))
 
     def log_mgf(self, tilts: Floats) -> Floats:
-        """Return the average of K at an array of tilts >= 0."""
         return np.asarray(self._mean(t.log_mgf(tilts) for t in self.parts) + tilts * (self.shift / self.n))
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
-        """Return the averages of (log |phi(u)|, arg phi(u))."""
         both = [t.log_phi(u) for t in self.parts]
         return self._mean(x for x, _ in both), self._mean(x for _, x in both) + u * (self.shift / self.n)
 
     def decays(self, middle: Floats, half: Floats) -> Floats:
-        """Return the products of what the parts give for each block."""
         return np.asarray(reduce(np.multiply, (t.decays(middle, half) for t in self.parts)))
 
 
@@ -347,7 +342,6 @@ class TiltedPoissonBalls(TiltedBalls):
 
     @property
     def scale(self) -> arb:
-        """E[e^(theta S)]."""
         return (self.n * (self.m - 1)).exp()
 
     def power(self, phi: acb) -> acb:
@@ -355,7 +349,6 @@ class TiltedPoissonBalls(TiltedBalls):
         return (self.n * self.m * (phi - 1)).exp() - self.null_n
 
     def growth(self, tilt: arb) -> arb:
-        """Return E[e^(tilt S)]/E[e^(theta S)]."""
         return (self.n * (self.mgf(tilt) - self.m)).exp()
 
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
@@ -393,7 +386,6 @@ class TiltedGroups(Tilted):
 
     @property
     def scale(self) -> arb:
-        """M(theta), the product over all users."""
         return _product(t.scale for t in self.groups) * (self.theta * self.shift).exp()
 
     def powers(self, step: arb, first: int, last: int) -> Iterator[acb]:
@@ -409,7 +401,6 @@ class TiltedGroups(Tilted):
         return _product(t.growth(tilt) for t in self.groups) * ((tilt - self.theta) * self.shift).exp()
 
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
-        """Return the products of what the groups give for each block."""
         bounds = [t.decays(step, blocks) for t in self.groups]
         return [_product(b[i] for b in bounds) for i in range(len(blocks))]
 

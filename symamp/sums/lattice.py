@@ -292,11 +292,7 @@ def wrap_flint(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapp
 
 
 def wrap_numpy(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapped:
-    """Return the wrapped law of the sum of n draws in doubles, with a bound on the rounding under the assumptions.
-
-    The characteristic function of one draw is summed directly and as a difference from 1, because n multiplies its
-    error; only the way back is an FFT.
-    """
+    """Return the wrapped law of the sum of n draws in doubles, with a bound on the rounding under the assumptions."""
     points = np.array(list(law), dtype=np.int64)
     masses = [float(p) for p in law.values()]
     j = np.arange(length // 2 + 1, dtype=np.int64)

@@ -497,11 +497,7 @@ def least_sigma(
 def _proofs(
     goal: Goal, numbers: Range, made: Callable[[float], Training], gap: Real | None
 ) -> tuple[Proof | None, Proof | None]:
-    """Return what proves that training meets the goal, and that it misses it; the normal law says where to begin.
-
-    For the latter one direction is enough, that which was larger where both were asked first; for the former both are
-    needed, but for one that is too large.
-    """
+    """Return what proves that training meets the goal, and that it misses it; the normal law says where to begin."""
     known, width, eps = cache(made), composition_gap(gap), float(sp.N(goal.at.given, 17))
     query, larger = goal.at.to_gap(WIDEST_SUM), list[str]()
 
@@ -530,10 +526,7 @@ def _proofs(
 
 
 def _rough_log(training: Training, eps: float) -> float:
-    """Return about the logarithm of delta, in doubles: an estimate for one epoch, or that of normal losses.
-
-    Of many epochs one may have a loss that is large and rare, beside which those of the others are normal.
-    """
+    """Return about the logarithm of delta, in doubles: an estimate for one epoch, or that of normal losses."""
     found = _times(training.parts[0].above, training.epochs)
     epochs = [(epoch, count) for epoch, count in found.rounds if isinstance(epoch, OneEpoch)]
     if found.count == 1 and epochs:

@@ -321,7 +321,6 @@ class Allocation(OneEpoch):
 
     @property
     def text(self) -> str:
-        """What the epoch is, in words."""
         return f"1 of {self.steps:,} steps, {self.step!r}, {self.direction}"
 
     @cached_property
@@ -459,10 +458,7 @@ class Allocation(OneEpoch):
         return set()
 
     def _by_closed_forms(self, law: Lognormal, level: Level, log_least: float) -> Found:
-        """Return ends for replacement, far out: one event, and the worlds beside the one without both examples.
-
-        A replacement by no gradient is one, too.
-        """
+        """Return ends for replacement, far out: one event, and the worlds beside the one without both examples."""
         t, remove = self.steps, replace(self, shifts=WITH_WITHOUT, direction="remove")
         add = remove.reversed()
         with at_precision(_BITS):
@@ -546,7 +542,6 @@ class Allocation(OneEpoch):
         return turned[:1] if found[0] is found[1] else turned
 
     def rough_root(self, log_delta: float) -> float:
-        """Return about the eps at which the divergence is delta."""
         if self._summand is not None:
             high, most = 1e-3, _LARGE_EPS if self.shifts == OPPOSITE else LARGEST_EPS
             while self.rough_log(high) > log_delta and high < most:
@@ -578,7 +573,6 @@ class Allocation(OneEpoch):
         return guess if is_near else self._solved(log_delta, 1, max(guess, _FIRST_EPS), _ROUGH / 100.0)
 
     def rough_log(self, eps: float) -> float:
-        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
         law, t = self._summand, self.steps
         if law is None:
             return 0.0
@@ -652,10 +646,7 @@ def _lines(step: Step, t: int, swapped: bool) -> list[_Tried]:
 
 
 def _line_for(step: Step, t: int, swapped: bool, reach: float, log_accuracy: float) -> Line | BentLine | None:
-    """Return a line for K up to t e^reach, kept for further questions; None if it takes too many frequencies.
-
-    Where the accuracy takes too many it is as close as it may be.
-    """
+    """Return a line for K up to t e^reach, kept for further questions; None if it takes too many frequencies."""
     known, found = _lines(step, t, swapped), None
     for tried in known:
         if tried.serves(reach, log_accuracy):
@@ -687,7 +678,6 @@ class NormalRound(OneEpoch):
 
     @property
     def text(self) -> str:
-        """What the round is, in words."""
         if self.rate == 1:
             return f"Gaussian mechanism, sigma = {self.sigma}, sensitivity {self.shift}"
         return f"GaussianStep(sigma={self.sigma}), replaced, with probability {self.rate}"
@@ -701,7 +691,6 @@ class NormalRound(OneEpoch):
             return float(self.shift / number(self.sigma)())
 
     def rough_log(self, eps: float) -> float:
-        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
         return gaussian_log_delta(self.deviation, eps) if self.rate == 1 else 0.0
 
     def found(self, level: Level, log_least: float) -> Found:
@@ -742,7 +731,6 @@ class PoissonStep(OneEpoch):
 
     @property
     def text(self) -> str:
-        """What the step is, in words."""
         return f"{self.base.text}, with probability {self.rate}"
 
     @property
@@ -751,7 +739,6 @@ class PoissonStep(OneEpoch):
         return self.base.direction
 
     def reversed(self) -> PoissonStep:
-        """Return the other direction."""
         return replace(self, base=self.base.reversed())
 
     @cached_property
@@ -769,7 +756,6 @@ class PoissonStep(OneEpoch):
         return fmpq(0) if self.swapped and self.rate < 1 else self.rate * self.base.infinite
 
     def rough_log(self, eps: float) -> float:
-        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
         rate = float(self.rate)
         if not self.swapped:
             return log(rate) + self.base.rough_log(log1p(expm1(eps) / rate))
@@ -867,7 +853,6 @@ class Counted(Statistic):
 
     @property
     def text(self) -> str:
-        """What the epoch is, in words."""
         return f"{self.selected:,} of {self.steps:,} steps, {self.step!r}, {self.direction}, from below"
 
     @property
@@ -900,7 +885,6 @@ class Maximum(Statistic):
 
     @property
     def text(self) -> str:
-        """What the epoch is, in words."""
         return f"{self.steps:,} shuffled batches, sigma = {self.sigma}, the largest sum, {self.direction}"
 
     @property

@@ -179,11 +179,7 @@ def _mean(masses: Row) -> Row:
 
 
 def _corners(masses: Row, start: Sequence[arb], end: Sequence[arb], flat: Sequence[bool]) -> list[Row]:
-    """Return messages at the ends of a cell and at the corner of their ratios, with its masses and means.
-
-    The corner has the first ratio of the start and the second of the end: the ratios run through an arc on that side
-    of the chord. Of each ratio ``flat`` says whether it is the same all over the cell.
-    """
+    """Return messages at the ends of a cell and at the corner of their ratios; ``flat`` ones are the same all over."""
     (p, r, q), (a0, a1), (b0, b1) = masses, start, end
     if all(flat):
         return [(a0, a1, q)]
@@ -268,7 +264,6 @@ class _Normal(_Noise):
 
     @property
     def ratios(self) -> tuple[sp.Expr, sp.Expr]:
-        """0 and oo."""
         return sp.S.Zero, sp.oo
 
     def ratio(self, y: arb, shift: int) -> arb:
@@ -304,7 +299,6 @@ class GaussianStep(_Normal):
 
     @cached_property
     def summand(self) -> Lognormal:
-        """A lognormal variable."""
         return Lognormal(number(self.sigma))
 
     def data(self) -> dict[str, Any]:
@@ -326,7 +320,6 @@ class DiscreteGaussianStep(_Normal):
         super().__init__(sigma=sigma)
 
     def cells(self, shifts: Shifts, log_least: float) -> Cells:
-        """Return the integers that have a mass of their own."""
         low, high, _ = super().cells(shifts, log_least)
         first, last = -ceil(-low) - 1, ceil(high) + 1
         if last - first > _MOST_POINTS:
@@ -360,10 +353,7 @@ class DiscreteGaussianStep(_Normal):
         return [*found, (0, 1 - total([mass for _, mass in found]))]
 
     def _weights(self, end: int) -> tuple[list[arb], list[arb], arb]:
-        """Return weights of 0, ..., end, sums over all integers from each of these on, and the sum over all integers.
-
-        Far out, where it is negligible even beside what is beyond the end, a geometric series bounds the rest.
-        """
+        """Return weights of 0, ..., end, sums over all integers from each of these on, and over all integers."""
         s = number(self.sigma)()
         far = ceil(sqrt(end**2 + 2.0 * float(s) ** 2 * flint.ctx.prec)) + 1
         found = [(-arb(z * z) / (2 * s * s)).exp() for z in range(far + 2)]
@@ -410,7 +400,6 @@ class TableStep(Step):
 
     @property
     def ratios(self) -> tuple[sp.Expr, sp.Expr]:
-        """The least and the largest quotient."""
         found = [sp.oo if row[1] == 0 else row[0] / row[1] for row in self.rows if row[0] or row[1]]
         return sp.Min(*found), sp.Max(*found)
 

@@ -352,7 +352,6 @@ class _Listed(Mechanism):
     """Messages with their probabilities, as seen from the inputs of each pair."""
 
     def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
-        """Return the triple from the columns."""
         return self.view(pair).triple(pair, others)
 
     def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
@@ -402,17 +401,14 @@ class Table(_Listed):
 
     @property
     def rounded(self) -> Number:
-        """The number that is stated."""
         found = ZERO if self.data["rounded"] is None else self.check.number(self.data["rounded"])
         require(0 <= found <= 1, f"{self.what}: rounded is no number from 0 to 1", "invalid")
         return found
 
     def told(self) -> str:
-        """Return the size of the table."""
         return f"a table of {len(self.data['rows'])} inputs and {len(self.data['rows'][0])} messages"
 
     def view(self, pair: Pair) -> View:
-        """Return the table."""
         return self._view
 
     def is_between(self, pairs: list[Pair]) -> bool:
@@ -430,7 +426,6 @@ class Table(_Listed):
         return any((j, i) in pairs and is_least(i, 1) and is_least(j, -1) for i, j in pairs)
 
     def ratio(self, compared: bool) -> Number:
-        """Return the ratio from the rows."""
         if not compared or self.all_compared:
             return self._view.ratio(None)
         return reduce(larger, (self._view.ratio(pair) for pair in self.pairs))
@@ -468,17 +463,14 @@ class Orbits(_Listed):
         require(self.pairs, f"{what}: no pairs", "invalid")
 
     def told(self) -> str:
-        """Return how many pairs, inputs and classes of messages there are."""
         sizes = ", ".join(str(len(entry["columns"])) for entry in self.data["pairs"][:8])
         return f"{len(self.data['inputs'])} inputs in {len(self.data['pairs'])} pairs, with {sizes} classes of messages"
 
     def view(self, pair: Pair) -> View:
-        """Return the columns of a pair."""
         require(pair in self._views, f"{self.what}: no such pair of inputs, {pair}")
         return self._views[pair]
 
     def ratio(self, compared: bool) -> Number:
-        """Return the ratio from the columns, the rest of the inputs counted."""
         return reduce(larger, (view.ratio(None) for view in self._views.values()))
 
 
@@ -521,7 +513,6 @@ class Triples(Mechanism):
         require(all(self._found[pair] for pair in self.pairs), f"{what}: a pair without a triple")
 
     def told(self) -> str:
-        """Return how many pairs there are."""
         return f"triples of {len(self._found)} ordered pairs, of which {len(self.pairs)} have to be covered"
 
     def _read(self, pair: Pair, other: int | None) -> Triple:
@@ -542,7 +533,6 @@ class Triples(Mechanism):
         return Triple(found, alone, ZERO if other is not None else larger(1 - hidden))
 
     def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
-        """Return a triple that is listed."""
         require(others is None or len(others) == 1, f"{self.what}: a mixture of inputs")
         return self._read(pair, None if others is None else others[0][0])
 
@@ -555,11 +545,9 @@ class Triples(Mechanism):
         return self._read(pair, None if None in found else next(iter(found)))
 
     def listed(self, pair: Pair) -> list[Triple]:
-        """Return all triples of the pair."""
         return [self._read(pair, x) for x in self._found.get(pair, {})]
 
     def is_compared(self, pair: Pair) -> bool:
-        """Return whether the pair is listed."""
         return pair in self._found
 
     def itself(self, pair: Pair) -> Triple:
@@ -572,13 +560,11 @@ class Triples(Mechanism):
         return self._read(pair, None)
 
     def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
-        """Return the triples of all inputs that are listed for the pair."""
         found, exact = self._found.get(pair, {}), self.data["exact"]
         require(not (exact and None in found), f"{self.what}: the question is about a triple, not inputs", "invalid")
         return [(x, self._read(pair, x)) for x in self._found.get(pair, {}) if x is not None]
 
     def is_symmetric(self, pair: Pair, others: list[int]) -> bool:
-        """Return whether the triple is the same with A0 and A1 exchanged."""
         found = self._found[pair][others[0]]
         rows = Counter(tuple(row) for key in ("components", "singular") for row in found[key])
         return rows == Counter({(row[1], row[0], *row[2:]): count for row, count in rows.items()})
@@ -608,7 +594,6 @@ class Budget(Mechanism):
         self.pairs = [(0, 1)]
 
     def told(self) -> str:
-        """Return t."""
         return f"t = {given(self.data['ratio'], self.check.number(self.data['ratio']))}"
 
     def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
@@ -622,7 +607,6 @@ class Budget(Mechanism):
         return Triple(rows, [], larger(1 - 2 * mass))
 
     def ratio(self, compared: bool) -> Number:
-        """Return t."""
         return self.check.number(self.data["ratio"])
 
 
@@ -645,7 +629,6 @@ class NoiseOnInterval(Mechanism):
         return self.kind(*(arb(self.check.number(size)) for size in self.sizes.values()))
 
     def told(self) -> str:
-        """Return the parameters."""
         known = ", ".join(f"{name} = {given(x, self.check.number(x))}" for name, x in self.sizes.items())
         return f"{self.kind.name} noise, {known}, on an interval of inputs"
 
@@ -673,7 +656,6 @@ class Given(Mechanism):
         require(good, f"{what}: no points, a level below 1, or a bound on delta that is none", "invalid")
 
     def ratio(self, compared: bool) -> Number:
-        """Return the first level from which on nothing is left."""
         return min((e for e, d in self.points if d == 0), default=INFINITY)
 
 

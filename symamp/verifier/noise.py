@@ -131,7 +131,6 @@ class Logistic(Laplace):
 
     @property
     def tail(self) -> arb:
-        """0: messages end."""
         return arb(0)
 
     def density(self, z: arb) -> arb:
@@ -141,11 +140,9 @@ class Logistic(Laplace):
         return 1 / (1 + (self.size * z).exp())
 
     def outside(self, z: arb) -> arb:
-        """Return the same."""
         return self.beyond(z)
 
     def bend(self, near: arb, far: arb, top: arb) -> arb:
-        """Return the largest q."""
         return 6 * self.size * top**2
 
 
@@ -163,7 +160,6 @@ class Gaussian(Logistic):
 
     @property
     def ratio(self) -> arb:
-        """Infinity."""
         return arb("inf")
 
     def density(self, z: arb) -> arb:
@@ -222,7 +218,6 @@ class Cauchy(Laplace):
 
     @property
     def curve(self) -> arb:
-        """At most f''/f."""
         return 9 / (8 * self.size**2)
 
     def _angle(self, y: fmpq) -> arb:
@@ -323,7 +318,6 @@ class DiscreteGaussian(Gaussian):
         return self._at_least(int((z * self.steps).unique_fmpz()) + 1) / self._total
 
     def weights(self, nodes: Sequence[fmpq]) -> list[arb]:
-        """Return 1 for each."""
         return [arb(1)] * len(nodes)
 
 

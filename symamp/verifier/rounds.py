@@ -101,10 +101,7 @@ def _above_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
 
 
 def _point(check: Check, setting: Setting, p: Any) -> tuple[fmpq, fmpq]:
-    """Return the level and the upper end of a point, after a proof that it bounds the divergence of one round.
-
-    It is the round without sampling, or, where the point is ``drawn``, that of the sample, of which only blankets tell.
-    """
+    """Return the level and the upper end of a point, after a proof for one round, or for a ``drawn`` sample."""
     level, high, drawn = check.fraction(p["level"]), check.fraction(p["high"]), p.get("drawn", False)
     _require(level >= 1 and 0 <= high <= 1 and p["low"] == "0", "a point out of range")
     about = setting.everyone and all(data["kind"] == "blanket" for data in p["evidence"])

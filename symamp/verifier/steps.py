@@ -155,7 +155,6 @@ class Integers(Noise):
     """Discrete Gaussian noise: a whole number z has a probability that is proportional to e^(-z^2/(2 sigma^2))."""
 
     def made(self, size: arb) -> Laplace:
-        """Return the noise on integers."""
         return DiscreteGaussian(arb(1), size)
 
     def laws(self, name: str, cells: Any, opposite: int = 0) -> tuple[Triple, Triple]:

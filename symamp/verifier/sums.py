@@ -222,19 +222,15 @@ class _Poisson(Tilted):
         self.spread = (sum((p * v * v for v, p in self.law), _ZERO) / 2).upper().max(_ZERO).sqrt()
 
     def scale(self) -> arb:
-        """Return E[e^(theta S)]."""
         return (self.n * (self.mgf - 1) + self.theta * self.shift).exp()
 
     def growth(self, x: arb) -> arb:
-        """Return E[e^(x S)]/E[e^(theta S)]."""
         return (self.n * (self.moment(x) - self.mgf) + (x - self.theta) * self.shift).exp()
 
     def null_n(self) -> arb:
-        """Return the tilted probability that S is 0 because all draws are null; 0 beside a constant."""
         return (-self.mean * (1 - self.null)).exp() if self.shift.is_zero() else _ZERO
 
     def phi_n(self, i: int) -> acb:
-        """Return the characteristic function of S."""
         return (self.mean * (self.phi(i) - 1) + acb(0, self.unit * i * self.shift)).exp()
 
     def modulus_n(self, check: Any, middle: int, half: int) -> arb:

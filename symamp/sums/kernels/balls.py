@@ -212,7 +212,6 @@ class TiltedBalls(Tilted):
 
     @property
     def scale(self) -> arb:
-        """M(theta)^n of one G."""
         return self.m**self.n
 
     def mgf(self, tilt: arb) -> arb:
@@ -220,7 +219,6 @@ class TiltedBalls(Tilted):
         return self.g.null_mass + total(_grown(self.g, tilt))
 
     def growth(self, tilt: arb) -> arb:
-        """Return (M(tilt)/M(theta))^n."""
         return (self.mgf(tilt) / self.m) ** self.n
 
     def phi(self, u: arb) -> acb:

@@ -44,7 +44,6 @@ class HockeyStickKernel(TwoSided):
         return self.d * (self._geometric(1, self.theta) - self._geometric(1, self.theta + 1)), self.d * above
 
     def at(self, u: Number) -> tuple[Number, Number]:
-        """Return B-(u) and B+(u) for 0 < u < Om."""
         s = self.numbers.complex(self.theta, u)
         minus_sd, linear = s * -self.d, 1 + s * self._i_over_top
         q, missing = self.numbers.exp(minus_sd), -self.numbers.expm1(minus_sd)
@@ -55,17 +54,14 @@ class HockeyStickKernel(TwoSided):
         return self.d * (below - self._bend), self.d * above
 
     def modulus(self, u: Number) -> Number:
-        """Return |1/(s (s + 1))|, s = theta + iu."""
         return 1 / self.numbers.sqrt((self.theta**2 + u**2) * ((self.theta + 1) ** 2 + u**2))
 
     def peak(self, tilt: Number) -> Number:
-        """Return the largest (1 - e^(-x)) e^(-tilt x) over x >= 0, tilt >= 0."""
         share = tilt / (1 + tilt)
         return self.numbers.exp(tilt * self.numbers.log(share)) / (1 + tilt) if tilt > 0 else 1 / (1 + tilt)
 
     @staticmethod
     def pull(theta: float) -> tuple[float, float]:
-        """Return 1/theta + 1/(theta + 1) and minus its derivative."""
         return 1.0 / theta + 1.0 / (theta + 1.0), 1.0 / theta / theta + 1.0 / (theta + 1.0) / (theta + 1.0)
 
     @staticmethod
@@ -78,7 +74,6 @@ class HockeyStickKernel(TwoSided):
 
     @staticmethod
     def log_peak(tilts: Floats) -> Floats:
-        """Return t log t - (1 + t) log(1 + t) at each tilt t > 0."""
         return np.asarray(tilts * np.log(tilts) - (1.0 + tilts) * np.log1p(tilts))
 
     def _geometric(self, a: Number, s: Number) -> Number:

@@ -114,16 +114,13 @@ class Kernel(TwoSided):
         return bend * (ratio * inverse) - over_t * (ratio + self.c), above
 
     def modulus(self, u: Number) -> Number:
-        """Return 1/(theta^2 + u^2)."""
         return 1 / (self.theta**2 + u**2)
 
     def peak(self, tilt: Number) -> Number:
-        """Return 1/(e tilt)."""
         return 1 / (tilt * self.numbers.exp(self.numbers.rational(1, 1)))
 
     @staticmethod
     def pull(theta: float) -> tuple[float, float]:
-        """Return 2/theta and 2/theta^2."""
         return 2.0 / theta, 2.0 / theta / theta
 
     @staticmethod
@@ -139,7 +136,6 @@ class Kernel(TwoSided):
 
     @staticmethod
     def log_peak(tilts: Floats) -> Floats:
-        """Return -log tilt - 1."""
         return np.asarray(-np.log(tilts) - 1.0)
 
 

@@ -90,11 +90,7 @@ class Lognormal:
             return (s * s * turn * turn / 2).exp() * self._with_error(found, rule, a, edges, modulus * left.cos())
 
     def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
-        """Return phi(c + i j step) for so many j from the first on, with errors of about 2^-bits phi(c).
-
-        One turn for all frequencies: then they are an arithmetic progression still, and the sums over nodes are a
-        product of two matrices of powers, whose entries are products and no exponentials.
-        """
+        """Return phi(c + i j step) for so many j from the first on, with errors of about 2^-bits phi(c)."""
         rule, a, lost = self._shared_rule(float(c.mid()), log(2.0) * bits)
         with at_precision(int(bits + lost / log(2.0)) + _SPARE_BITS):
             s, width = self.sigma(), arb(a)
@@ -134,10 +130,7 @@ class Lognormal:
         return _Rule(h, -reach, max(min(last, reach), 1 - reach))
 
     def _shared_rule(self, c: float, wanted: float) -> tuple[_Rule, float, float]:
-        """Return the rule of fewest nodes that all frequencies of a line share, its strip, and what cancels, in logs.
-
-        The error is relative to phi(c).
-        """
+        """Return the rule of fewest nodes for a line, relative to phi(c), its strip, and what cancels, in logs."""
         s, size, found = float(self.sigma().mid()), self._rough_bound(c), []
         for turn in _TURNS:
             a = min(turn * s, sqrt(2.0 * wanted))

@@ -176,11 +176,7 @@ def _series(signed: Sequence[arb], scales: Sequence[arb]) -> list[acb]:
 
 
 def transforms(law: Lognormal, e: arb, plan: Progression) -> list[acb]:
-    """Return E exp(iu(L - E L')) at the frequencies of the plan, with errors of about 2^-bits (section 3).
-
-    With nodes in step with frequencies one ratio depends on the sum of their indices, the other on the difference: all
-    sums over nodes are coefficients of a product of two polynomials.
-    """
+    """Return E exp(iu(L - E L')) at the frequencies of the plan, with errors of about 2^-bits (section 3)."""
     rule = _Rule.of(float(law.sigma().mid()), plan.bits, plan.step)
     with at_precision(rule.bits):
         s, fine = law.sigma(), arb(plan.step) / rule.parts

@@ -168,7 +168,6 @@ class Power(Transform):
 
     @property
     def largest(self) -> float:
-        """The largest value of G."""
         return float(self.g.values[self.g.masses > 0.0].max(initial=0.0))
 
     @property
@@ -179,15 +178,12 @@ class Power(Transform):
 
     @property
     def moments(self) -> tuple[float, float]:
-        """n E[G] and n E[G^2]."""
         return self.n * self.g.mean, self.n * float(self.g.masses @ self.g.values**2)
 
     def cumulants(self, theta: float) -> Cumulants:
-        """Return K, K' and K'' of one G."""
         return cumulants(self.g, theta)
 
     def tilted(self, theta: float) -> TiltedLaw:
-        """Return the law under a tilt."""
         return TiltedLaw.of(self.g, self.n, theta)
 
 
@@ -271,11 +267,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that the certified evaluation needs besides the law: theta, W, theta', theta'', N and the blocks.
-
-    The smoothing length is d = W/N with an integer N: then 0 < j < W/d is exactly 1 <= j <= N - 1, and no comparison
-    of inexact numbers decides which frequencies belong to the sum.
-    """
+    """Everything that the certified evaluation needs besides the law: theta, W, theta', theta'', N and the blocks."""
 
     window: Window
     terms: int
@@ -290,11 +282,7 @@ class Plan:
 
 
 def saddle_tilt(transform: Transform, payoff: type[TwoSided] = Kernel) -> float:
-    """Return theta0, near the saddle point of M(theta) F(theta): where K' is the pull of the payoff.
-
-    Newton's steps for the logarithm of their quotient as a function of log(theta - least tilt), in a bracket that they
-    narrow.
-    """
+    """Return theta0, near the saddle point of M(theta) F(theta): where K' is the pull of the payoff."""
     top, n, (mean, square), least = transform.largest, transform.n, transform.moments, payoff.least_tilt
     root = sqrt(mean**2 + 8.0 * square)
     guess = 4.0 / (root + mean) if mean > 0.0 else (root - mean) / (2.0 * square)
@@ -329,10 +317,7 @@ def raised_tilt(transform: Transform, theta0: float, payoff: type[TwoSided] = Ke
 
 
 def lower_tilt(transform: Transform, theta0: float, raised: float) -> float | None:
-    """Return a tilt under which rare large values are rare still; None where they do not prevail at the raised one.
-
-    Where they do a window has to hold several of them.
-    """
+    """Return a tilt under which rare large values are rare still; None where they do not prevail at the raised one."""
     if not transform.cumulants(raised).k2 > _SPREAD * transform.cumulants(theta0).k2:
         return None
     usual = _SPREAD_USUAL * transform.cumulants(_PARTS_OF_TILT[-1] * raised).k2

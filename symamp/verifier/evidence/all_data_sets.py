@@ -226,10 +226,7 @@ class _AllDataSets:
         return [term["a"] / arb.pi() * c * power * (1 / last**2 + square) / (square * last)] * len(classes)
 
     def cells(self, term: dict[str, Any], classes: list[_Class], names: list[tuple[str, str]]) -> Iterator[_Cell]:
-        """Yield the cells of a term with rough bounds on its integral over each, one for each class.
-
-        Cells with the same names are the same in all terms, and so are their waves.
-        """
+        """Yield the cells of a term with rough bounds on its integral over each, one for each class."""
         s, square = term["s"], term["sigma"] ** 2
         for name, (lo, hi), c, gamma in zip(names, pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
             half = (hi - lo) / 2

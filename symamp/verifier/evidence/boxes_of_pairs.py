@@ -27,16 +27,12 @@ from .other_inputs import PLAN
 KIND = "boxes of pairs"
 _CELL = (str, str, str)
 _STAGE: dict[str, Any] = {"nodes": [str], "first": [_CELL], "second": [_CELL]}
+SHAPE: dict[str, Any] = {"others": [str], "cap": str, "tilts": [str], "plan": PLAN, "stages": [_STAGE]}
 _MOST_PLACES, _SETTLED, _APART = 1024, fmpq(19, 20), log(4)
 """Of one stage; a corner below this part of the claim by one tilt is settled; and how much, in logarithms, ratios in
 one part of a remainder differ where they have no limit."""
 _ONE, _ZEROS = fmpq(1), (arb(0), arb(0))
 Box = tuple[int, int]
-
-
-def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
-    """Return the shape of the evidence."""
-    return {"others": [str], "cap": str, "tilts": [str], "plan": PLAN, "stages": [_STAGE]}
 
 
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:

@@ -15,13 +15,9 @@ from ..check import INFINITY, positive_part
 from ..mechanisms import Pair, Table
 from ..setting import At
 
+SHAPE = {"theta": str}
 _MOST_INPUTS = 64
 """Every pair of inputs has a moment of its own."""
-
-
-def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
-    """Return the shape of the evidence."""
-    return {"theta": str}
 
 
 def settled(at: At, data: dict[str, Any], what: str) -> Callable[[Pair], bool]:

@@ -18,13 +18,10 @@ from ..sums import binomial
 from .message_counts import message_one
 
 KIND = "sums of coordinates"
+SHAPE: dict[str, Any] = {"held": (int, int), "counts": [(int, int)]}
+"""The users who hold x0, and x1, and the counts of both sums."""
 _MOST_FEW = 64
 _ZERO = arb(0)
-
-
-def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
-    """Return the shape of the evidence: the users who hold x0, and x1, and the counts of both sums."""
-    return {"held": (int, int), "counts": [(int, int)]}
 
 
 def bits(check: Check, mechanism: Mechanism, what: str) -> tuple[arb, arb]:

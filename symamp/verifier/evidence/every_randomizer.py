@@ -76,10 +76,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 
 
 def _law(t: Number, minus: Number, masses: list[Number]) -> tuple[list[Any], Number]:
-    """Return the values with their masses, and the mass at 0, for the seven patterns of (x0, x1, x) of the proof.
-
-    ``minus`` is 1 - E: so small values lose no digits.
-    """
+    """Return the values with their masses, and the mass at 0, of the seven patterns; ``minus`` is 1 - E."""
     up, down = t - 1 + minus, 1 - t + t * minus  # t - E and 1 - t E
     values = [up, up / t, down, down / t, t * minus, minus, minus / t]
     atoms = [(v, m) for v, m in zip(values, masses, strict=True) if m != 0]

@@ -92,10 +92,7 @@ def _of_ratio(check: Any, t: Number, e: Number, what: str) -> tuple[list[Any], N
 
 
 def _seen(at: At, data: dict[str, Any], what: str, own: int = 1) -> tuple[list[View], tuple[int, int], list[int]]:
-    """Return the messages of all groups, the same ones, where the pair stands, and how many are of others.
-
-    So many are the victim's ``own``.
-    """
+    """Return the messages of all groups, where the pair stands, and how many are not the ``own`` ones."""
     check, groups, pair, v = at.check, at.setting.groups, (data["pair"][0], data["pair"][1]), data["victim"]
     check.require(
         at.setting.shuffled == MESSAGES and at.rate == 1, f"{what}: evidence about shuffled messages", "invalid"
@@ -110,10 +107,7 @@ def _seen(at: At, data: dict[str, Any], what: str, own: int = 1) -> tuple[list[V
 
 
 def key(at: At, victim: int, pair: Pair, order: int = 0) -> Any:
-    """Return what pairs of a victim's inputs share only if their laws, and the common blanket, are the same.
-
-    The law of a report that is removed is no matter.
-    """
+    """Return what pairs of a victim's inputs share only if their laws, and the common blanket, are the same."""
     views, taking = [g.mechanism.view(pair) for g in at.setting.groups], at.setting.who
     places, worlds = views[victim].places(pair), taking.worlds(order)
     kinds = zip(*(view.kinds() for view in views), strict=True)
@@ -173,10 +167,7 @@ def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 
 
 def _behind(at: At, data: dict[str, Any], weights: list[tuple[int, Number]] | None, what: str) -> Triple:
-    """Return the laws of a victim's messages with what those of all others share, or have on the mean.
-
-    Of a Poisson number of others the groups are not known: then it is the mean over all users.
-    """
+    """Return the laws of a victim's messages with what those of all others share, or have on the mean."""
     check, taking = at.check, at.setting.who
     views, (i, j), others = _seen(at, data, what)
     poisson = taking.poisson

@@ -30,13 +30,13 @@ Bound = Callable[[At, dict[str, Any], bool, str], Number]
 
 
 class Kind(NamedTuple):
-    """A kind of evidence: its shape, what it bounds, on which sides it stands, and what it covers above.
+    """A kind of evidence: its shape, or what makes it, what it bounds, on which sides it stands, what it covers above.
 
     ``covers`` is "pair" for the pairs with the same blanket, "laws" for those with the same laws of other inputs,
     "victim" for those of a group of victims, "all" for all.
     """
 
-    shape: Callable[[dict[str, Any], bool], dict[str, Any]]
+    shape: dict[str, Any] | Callable[[dict[str, Any], bool], dict[str, Any]]
     bound: Bound
     sides: tuple[bool, ...]
     covers: str
@@ -55,16 +55,16 @@ KINDS = {
     "data set": Kind(triples.shape, triples.data_set, _BELOW, ""),
     other_inputs.ENVELOPE: Kind(other_inputs.shape, other_inputs.bound, _ABOVE, "laws"),
     other_inputs.DATA_SETS: Kind(other_inputs.shape, other_inputs.bound, _ABOVE, "laws"),
-    "message counts": Kind(message_counts.shape, message_counts.bound, _ABOVE, "laws"),
-    "value counts": Kind(value_counts.shape, value_counts.bound, _ABOVE, "laws"),
+    "message counts": Kind(message_counts.SHAPE, message_counts.bound, _ABOVE, "laws"),
+    "value counts": Kind(value_counts.SHAPE, value_counts.bound, _ABOVE, "laws"),
     "histograms": Kind(histograms.shape, histograms.bound, _BOTH, "all"),
-    TILT: Kind(common_tilt.shape, _unsettled, _ABOVE, ""),
+    TILT: Kind(common_tilt.SHAPE, _unsettled, _ABOVE, ""),
     "every randomizer": Kind(every_randomizer.shape, every_randomizer.bound, _ABOVE, "all"),
-    boxes_of_pairs.KIND: Kind(boxes_of_pairs.shape, boxes_of_pairs.bound, _ABOVE, "all"),
+    boxes_of_pairs.KIND: Kind(boxes_of_pairs.SHAPE, boxes_of_pairs.bound, _ABOVE, "all"),
     groups.POSITIONS: Kind(groups.shape, groups.positions, _BOTH, "all"),
     groups.HIDDEN: Kind(groups.shape, groups.hidden, _BOTH, "victim"),
     groups.STEPS: Kind(groups.shape, groups.steps, _BELOW, ""),
-    coordinates.KIND: Kind(coordinates.shape, coordinates.bound, _BELOW, ""),
+    coordinates.KIND: Kind(coordinates.SHAPE, coordinates.bound, _BELOW, ""),
 }
 _CROWD = {groups.HIDDEN, groups.STEPS}
 """Evidence about users whose messages are shuffled, in groups."""
@@ -80,7 +80,8 @@ def require_shape(data: Any, above: bool, what: str) -> None:
     require(kind is not None and above in kind.sides, f"{what}: no known kind{named} of evidence for {side} end")
     assert kind is not None
     known = {"members": [dict]} if "members" in data and not above and data["kind"] not in _CROWD else {}
-    shaped(data, {"kind": str} | kind.shape(data, above) | known, what)
+    own = kind.shape if isinstance(kind.shape, dict) else kind.shape(data, above)
+    shaped(data, {"kind": str} | own | known, what)
 
 
 def require_shapes(pieces: list[Any], precision: int, above: bool, what: str) -> None:

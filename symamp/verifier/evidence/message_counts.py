@@ -16,16 +16,12 @@ from ..mechanisms import ALL, Triple
 from ..setting import At, covering
 from .groups import PLAN, checked, reached
 
+SHAPE: dict[str, Any] = {"pair": (int, int), "boxes": [{"from": int, "to": int, "spread": bool, "plan": PLAN}]}
 _MOST_THRESHOLDS, _PIECES = 8, 20
 """A ball around a mean says nothing if it has more; into so many pieces the thresholds within 1 of the tilted mean are
 cut: more than the search takes (sums/two_messages.py)."""
 _ZERO = arb(0)
 Number = Any
-
-
-def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
-    """Return the shape of the evidence: boxes of counts."""
-    return {"pair": (int, int), "boxes": [{"from": int, "to": int, "spread": bool, "plan": PLAN}]}
 
 
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:

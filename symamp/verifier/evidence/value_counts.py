@@ -20,6 +20,8 @@ from ..setting import At, covering
 from ..sums import binomial
 
 _BOX: dict[str, Any] = {"from": int, "to": int, "counted": bool, "tilt": str, "light": str, "grid": str}
+SHAPE: dict[str, Any] = {"pair": (int, int), "inputs": [int], "weights": [str], "boxes": [_BOX]}
+"""An input for each law, its weight, and boxes of users who have the first law."""
 _ZERO, _ONE = arb(0), arb(1)
 _TINY, _UNTOLD = arb(2) ** -96, arb(2) ** -60
 """Below what a difference of laws need have no sign, and what that costs for each user."""
@@ -27,11 +29,6 @@ _TINY, _UNTOLD = arb(2) ** -96, arb(2) ** -60
 Atoms = list[tuple[arb, arb]]  # values, the largest first, with masses
 Interval = tuple[arb, arb, arb]  # the least and the largest value, and a mass
 Point = tuple[arb, arb, arb, arb]  # p from below and from above, m from below, a weight
-
-
-def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
-    """Return the shape of the evidence: an input for each law, its weight, boxes of users who have the first law."""
-    return {"pair": (int, int), "inputs": [int], "weights": [str], "boxes": [_BOX]}
 
 
 class _Kind(NamedTuple):
