@@ -67,8 +67,8 @@ _LARGEST_RATE, _LARGEST_EXPONENT = 300.0, 100
 """With a larger rate factors of densities are no doubles; and up to where exponents have hardly any roundings."""
 _MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 16, 1.001
 """The largest s X of a remainder; rounds until its kappa is nearly found, and what then may be missing."""
-_CAPS, _CAP_RANGE = 2.0 ** (np.arange(2.0, 120.0) / 3.0), 6.0
-"""Caps of ratios that are tried where these are unbounded, around what decides alone."""
+_CAPS, _CAP_RANGE, _LARGEST_EPS = 2.0 ** (np.arange(2.0, 120.0) / 3.0), 6.0, 30.0
+"""Caps of ratios that are tried where these are unbounded, around what decides alone; and up to which epsilon."""
 _OF_SADDLE, _LOBE, _CLOSE = np.geomspace(0.05, 1.5, 32), np.linspace(0.0, 7.0, 32), 0.03
 """Tilts and frequencies of the estimate of what a cap leaves, in units of those of a normal law; and how
 near, in log delta, the level is found for which there is one."""
@@ -939,8 +939,8 @@ class Grid:
         u = _LOBE / spread[:, None]
         turned = [(np.outer(v, x), t) for v, x, t in zip(u, w, tilted, strict=True)]
         sizes = np.array([np.hypot(np.cos(x) @ t, np.sin(x) @ t) for x, t in turned])
-        lobes = 2.0 * u[:, 1] * ((sizes**n / (1.0 + (u / s) ** 2)).sum(axis=1) - 0.5)
         with np.errstate(all="ignore"):
+            lobes = 2.0 * u[:, 1] * ((sizes**n / (1.0 + (u / s) ** 2)).sum(axis=1) - 0.5)
             logs = np.nan_to_num(heights + np.log(lobes / (2.0 * pi * n)), nan=-inf)
         logs = np.logaddexp(logs, np.log(np.maximum(taken, 1e-300)))
         k = int(logs.argmin())
@@ -953,10 +953,10 @@ class Grid:
         unit = n / (2.0 * float((kept - other) ** 2 @ (1.0 / other)))  # of a normal law: log delta is unit eps^2
         start = min(sqrt(max(-log_delta, 1.0) / unit), 1.0)
 
-        def miss(eps: float) -> float:
-            return self.best_cap(n, exp(eps))[1] - log_delta
+        def at(eps: float) -> tuple[float, float]:
+            return self.best_cap(n, exp(min(eps, _LARGEST_EPS)))
 
-        return self.best_cap(n, exp(min(falling_root(miss, start, 2.0 * unit * start, inf, _CLOSE), 30.0)))[0]
+        return at(falling_root(lambda eps: at(eps)[1] - log_delta, start, 2.0 * unit * start, inf, _CLOSE))[0]
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:

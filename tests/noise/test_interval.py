@@ -772,6 +772,13 @@ def test_gaussian_noise_has_near_ends(sigma, n, delta, ratio):
     assert 1.0 < answer.upper / answer.lower < ratio
 
 
+@pytest.mark.filterwarnings("error")
+def test_gaussian_noise_of_small_scale_has_no_bound_but_an_answer():
+    """The cap is sought at ever larger eps, as ratios are huge."""
+    part = NoiseInterval(sa.Gaussian(sigma="1/2"))
+    assert part.root(10**4, log(1e-6), Settings(), 1.94) > 1.94
+
+
 @pytest.mark.parametrize(
     ("noise", "n", "others"),
     [
