@@ -14,7 +14,7 @@ from flint import arb, fmpq
 from symamp.accounting import losses
 from symamp.accounting.curves import CurvePoints, curve_above
 from symamp.accounting.exports import event_classes, loss_distribution, opendp_profile, profile_callable, to_document
-from symamp.accounting.pairs import Pairs, RoundCurve, RoundPairs, composition_gap, round_count
+from symamp.accounting.pairs import RoundCurve, RoundPairs, composition_gap, round_count
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.round import USUAL_GAP, DirectedRound, Round
 from symamp.accounting.rounds_proof import RoundsProof, Side
@@ -278,7 +278,8 @@ class Composition(HasCurve, Accounted):
         above = self.known.pairs(True, guess, query.log_delta, width, effort=query.effort)
         below = self.known.pairs(False, guess, query.log_delta, width, effort=query.effort)
         high, low = losses.certified_bracket(above.pairs, below.pairs, query, guess)
-        proved = [_proved(*side) for side in ((above, high), (below, low))]
+        ends = ((above, high), (below, low))
+        proved = [Side(x.curves, exact_double(eps), plan, bits) if bits else None for x, (eps, plan, bits) in ends]
         if self.known.largest <= high[0]:
             high = self.known.largest, None, 0
             proved[0] = None if high[0] == inf else self._beyond_all(exact_double(high[0]))
@@ -429,7 +430,3 @@ def _of_both_orders(rounds: RoundPairs) -> RoundPairs:
         told = Problem("these rounds have one direction, and both are needed")
         raise ArgumentError("rounds", told, "ask the training itself, such as training.risk() or training.to_dict()")
     return rounds
-
-
-def _proved(found: Pairs, proved: losses.Found) -> Side | None:
-    return Side(found.curves, exact_double(proved[0]), proved[1], proved[2]) if proved[2] else None

@@ -48,11 +48,6 @@ _WIDTH, _ACCURACY, _KEPT = 6e-3, Settings(gap=8e-3), 64
 points of its curve are taken; bits of a lower end of delta."""
 
 
-def _alike(held: tuple[str, str]) -> list[tuple[tuple[str, sp.Expr]]]:
-    """Return what others draw from in two data sets: each from one input."""
-    return [((x, sp.Integer(1)),) for x in held]
-
-
 @dataclass(frozen=True)
 class Bit(RoundAbove):
     """One bit of a unary encoding: data sets are those of two bits, the victim's first input and the second.
@@ -69,9 +64,9 @@ class Bit(RoundAbove):
         if not self.size or not isinstance(bit, FiniteMechanism):
             return ()
         holds, not_ = bit.inputs
-        pairs = (holds, not_), (not_, holds)
-        held = [(holds, not_), (not_, holds), *([(not_, not_)] if self.size > 2 else [])]
-        some = [[dataset_reduction(bit, *at) for at in zip(pairs, _alike(x), strict=True)] for x in held]
+        pairs, one = [(holds, not_), (not_, holds)], sp.Integer(1)
+        held = [*pairs, *([(not_, not_)] if self.size > 2 else [])]
+        some = [[dataset_reduction(bit, p, ((x, one),)) for p, x in zip(pairs, two, strict=True)] for two in held]
         variation, settings = Level.of_float(0.0), Settings().rough
         worst = max(some, key=lambda two: sum(exp(2.0 * x.log_estimate(variation, n, settings)) for x in two))
         return tuple((x, n) for x in worst)
@@ -93,8 +88,8 @@ class CoordinateSums(RoundProfile, HasCurve):
 
     The upper end composes the curves of the coordinates in which two inputs may differ. Of unary encodings the lower
     end is the divergence of two data sets itself, by all their counts; after many rounds that of both sums, composed.
-    Of ``joint`` mechanisms both ends are those of
-    rounds of the parts. Answers have certificates. ``gap`` is a relative width of eps, 6e-3 by default.
+    Of ``joint`` mechanisms both ends are those of rounds of the parts. Answers have certificates. ``gap`` is a relative
+    width of eps, 6e-3 by default.
 
     >>> import symamp as sa
     >>> oue = sa.UnaryEncoding.oue(D=4, eps0=1)
@@ -132,9 +127,7 @@ class CoordinateSums(RoundProfile, HasCurve):
     def _asked(self, quantity: str, given: object, gap: Real | None, effort: str) -> Answer:
         once = self.rounds(1)
         if isinstance(self.mechanism, Unary):  # the sums of one round are counted out
-            once = Composition.of(
-                (replace(found, size=0), count) for found, count in self.parts if isinstance(found, Bit)
-            )
+            once = Composition.of((replace(r, size=0), count) for r, count in self.parts if isinstance(r, Bit))
         answer = once._asked(quantity, given, gap, effort)
         return (self._epsilon if quantity == "epsilon" else self._delta)(answer)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from math import exp, expm1, inf, sqrt
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from flint import fmpq
 
@@ -50,6 +50,9 @@ class CurvePoint:
         return CurvePoint(1 / self.level, base + self.low / self.level, base + self.high / self.level)
 
 
+Points = tuple[CurvePoint, ...]
+
+
 @dataclass(frozen=True)
 class CurvePoints:
     """Points of one curve, increasing in E > 0.
@@ -88,10 +91,10 @@ class CurvePoints:
         return CurvePoints(tuple(found)[::-1], joined=True)
 
     @staticmethod
-    def symmetric(points: tuple[CurvePoint, ...], bottom: fmpq | None = None, top: fmpq | None = None) -> CurvePoints:
-        """Return the points of a curve that both orders share, from those at E >= 1."""
-        left = [p.reflected() for p in points if p.level > 1]
-        return CurvePoints((*left[::-1], *points), bottom, top)
+    def of_orders(right: Points, left: Points | None = None, **ends: Any) -> CurvePoints:
+        """Return a curve from its points at E >= 1, and those of the other order, which are the same if not given."""
+        reflected = [p.reflected() for p in (right if left is None else left) if p.level > 1]
+        return CurvePoints((*reflected[::-1], *right), **ends)
 
     def without_far(self, loss: float, flat: fmpq) -> CurvePoints:
         """Return the points without those beyond a loss, nor those before it of which the last is as low, by a factor.

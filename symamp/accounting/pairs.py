@@ -192,7 +192,7 @@ class RoundPairs:
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
                     last = max(points[0].level, 1 << ceil(far / log(2.0)))
                     points = tuple(p for p in points if p.level <= last)
-                curve = CurvePoints.symmetric(points, bottom, top if reaches else None)
+                curve = CurvePoints.of_orders(points, bottom=bottom, top=top if reaches else None)
                 curves.append(RoundCurve(found, count, curve, bits, width))
                 continue
             worst = () if top == 1 else found.take_turns(max(centre, s / 2.0))

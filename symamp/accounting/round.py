@@ -170,7 +170,6 @@ class ShuffledRound(Round):
 
     @property
     def ratio(self) -> sp.Expr | None:
-        """The largest ratio between inputs that are compared; None without a limit."""
         ratio = self.question.compared_ratio()
         return None if ratio is sp.oo else ratio
 
@@ -188,7 +187,6 @@ class ShuffledRound(Round):
 
     @property
     def gap_below(self) -> float:
-        """The same for the lower end: points of a data set take less time than those of a slow upper bound."""
         return max(USUAL_GAP, self.gap / _SHARPER_BELOW) if self._is_slow and self.top is not None else self.gap
 
     def accuracy(self, width: float) -> Settings:
@@ -197,9 +195,8 @@ class ShuffledRound(Round):
 
     def end(self, log_delta: float) -> float:
         try:
-            return self._chosen[-1][0].root(self.question.n, log_delta, _search().rough)[
-                0
-            ]  # farther than that of a slow bound
+            # Farther than that of a slow bound.
+            return self._chosen[-1][0].root(self.question.n, log_delta, _search().rough)[0]
         except PrecisionError:  # a root next to the local budget, where floats see no difference
             return inf
 
@@ -264,10 +261,6 @@ class ShuffledRound(Round):
         return self._known[level, accuracy, far]
 
     def below(self, eps: float) -> tuple[Repeated, int] | None:
-        """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
-
-        For noise with a density it is that of a finite post-processing: only the cells of messages are distinguished.
-        """
         level = Level.of_float(min(eps, _INSIDE * self.budget))
         found = self._data_sets.repeatable(level, self.question.n, _search())
         return None if found is None else (found, self.question.n)
@@ -394,8 +387,7 @@ def points_of(
         estimates(order, levels, n) if rough else _descended(order, levels, n, bits, _settings(n, width).under(part))
         for order, part in parts
     )
-    points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
-    return curves.CurvePoints(points, None if top is None else 1 / top, top)
+    return curves.CurvePoints.of_orders(right, *left, bottom=None if top is None else 1 / top, top=top)
 
 
 def _tests(found: StepSums, levels: tuple[fmpq, ...], bits: int) -> Iterator[tuple[fmpq, fmpq]]:
@@ -476,9 +468,8 @@ class DirectedRound(Round):
             return curves.descend(tuple(e for e in levels if one.top is None or e < one.top), point, _POINT.gap)
 
         other = self.reversed()
-        reflected = tuple(p.reflected() for p in found(other, left)[::-1] if p.level > 1)
-        bottom = None if other.top is None else 1 / other.top
-        return curves.CurvePoints((*reflected, *found(self, right)), bottom, self.top, least=self.infinite)
+        orders, bottom = (found(self, right), found(other, left)), None if other.top is None else 1 / other.top
+        return curves.CurvePoints.of_orders(*orders, bottom=bottom, top=self.top, least=self.infinite)
 
 
 # -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given
@@ -497,18 +488,15 @@ class GivenRound(Round):
 
     @property
     def ratio(self) -> sp.Rational | None:
-        """The first level with divergence 0, None if there is none."""
         return next((rational_of(p.level) for p in self.points if p.high == 0), None)
 
     @property
     def deviation(self) -> float:
-        """That of the normal loss with the same total variation."""
-        high = curves.pessimistic(curves.CurvePoints.symmetric(self.points)).divergence(fmpq(1))
+        high = curves.pessimistic(curves.CurvePoints.of_orders(self.points)).divergence(fmpq(1))
         with at_precision(64):
             return deviation_of(float(arb(high)))
 
     def end(self, log_delta: float) -> float:
-        """Return the eps of the first point with a divergence of at most delta; inf if there is none."""
         with at_precision(64):
             for p in self.points:
                 if p.high == 0 or float(arb(p.high).log()) <= log_delta:

@@ -411,7 +411,11 @@ def several_reports(
         raise ArgumentError("attending", Problem("reports are drawn anew each time"), "leave it out, or give kept=True")
     if kept and seen == BUNDLED:
         raise ArgumentError("seen", seen, f"{ROUNDS!r}: reports are kept for several days, each of which is shuffled")
-    together = _attending(attending, count)
+    fixed = f"a number of users up to {count:,}, fixed beforehand: who attends must not depend on the data"
+    try:
+        together = None if attending is None else whole_number(attending, "attending", count, fixed)
+    except SymampError:
+        raise ArgumentError("attending", attending, fixed) from None
     if participation is None:
         return SeveralReports(mechanism, count, times, seen, kept, together)
     who = checked_participation(participation)
@@ -422,14 +426,3 @@ def several_reports(
         raise ArgumentError("participation", Problem("who is there is said by attending"), "give attending=...")
     lost = lost_reports(1 - who.present) if who.present != 1 else None
     return SeveralReports(mechanism, who.users(count), times, seen, lost=lost)
-
-
-def _attending(given: object, n: int) -> int | None:
-    wanted = f"a number of users up to {n:,}, fixed beforehand: who attends must not depend on the data"
-    try:
-        found = None if given is None else users(given)
-    except SymampError:
-        raise ArgumentError("attending", given, wanted) from None
-    if found is not None and found > n:
-        raise ArgumentError("attending", given, wanted)
-    return found

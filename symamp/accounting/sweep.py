@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import product
 from os import PathLike
@@ -43,28 +43,6 @@ class Finished(NamedTuple):
     log10_lower: float
     log10_upper: float
     method: str
-
-
-def identity(
-    subject: Any,
-    n: int,
-    quantity: str,
-    given: str,
-    method: str | None,
-    gap: Real | None,
-    effort: str = "default",
-    setting: tuple[Participation | None, str] = (None, MESSAGES),
-) -> str:
-    """Return what a point is known by: equal for equal questions about equal mechanisms, in every process.
-
-    >>> import symamp as sa
-    >>> ask = (100, "epsilon", "1e-6", None, 1e-4)
-    >>> identity(sa.RandomizedResponse(k=2, eps0=1), *ask) == identity(sa.RandomizedResponse(k=2, eps0=1), *ask)
-    True
-    """
-    about = () if setting == (None, MESSAGES) else setting
-    text = repr((_VERSION, _plain(subject), n, quantity, given, method, gap, effort, *about))
-    return sha256(text.encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -260,12 +238,7 @@ class Sweep(ShownAsTable):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sweep):
             return NotImplemented
-        mine, theirs = (
-            (s.quantity, s.mechanisms, s.eps0, s.n, s.given, *(a.tobytes() for a in (s.log10_lower, s.log10_upper)))
-            for s in (self, other)
-        )
-        ends = all(np.array_equal(getattr(self, a), getattr(other, a)) for a in ("lower", "upper", "methods"))
-        return mine == theirs and ends
+        return (self.quantity, [*self.rows()]) == (other.quantity, [*other.rows()])
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -298,6 +271,18 @@ class Task:
     gap: Real | None
     effort: str = "default"
     setting: tuple[Participation | None, str] = (None, MESSAGES)
+
+    def known_by(self, given: str) -> str:
+        """Return what a point is known by: equal for equal questions about equal mechanisms, in every process.
+
+        >>> import symamp as sa
+        >>> one, two = (Task(sa.RandomizedResponse(k=2, eps0=1), 100, "epsilon", (), None, 1e-4) for _ in range(2))
+        >>> one.known_by("1e-6") == two.known_by("1e-6")
+        True
+        """
+        about = () if self.setting == (None, MESSAGES) else self.setting
+        asked = self.n, self.quantity, given, self.method, self.gap, self.effort
+        return sha256(repr((_VERSION, _plain(self.subject), *asked, *about)).encode()).hexdigest()
 
     def solved(self) -> list[Finished]:
         """Return the bracket for each value that is given."""
@@ -372,23 +357,20 @@ def sweep(
         raise ArgumentError("executor", type(executor).__name__, "an executor of concurrent.futures, or None")
     kept = SweepFile(file)
     found: dict[tuple[int, ...], Finished] = {}
-    open_tasks: list[tuple[tuple[int, int, int], list[int], Task]] = []
+    open_tasks: list[tuple[dict[tuple[int, ...], str], Task]] = []
     for (j, name), (i, _), (k, count) in product(enumerate(named), enumerate(budgets), enumerate(counts)):
-        subject = subjects[name, i]
-        keys = [identity(subject, count, quantity, value, method, *checked) for value in given]
-        found.update({(j, i, k, g): kept.known[key] for g, key in enumerate(keys) if key in kept.known})
-        left = [g for g, key in enumerate(keys) if key not in kept.known]
-        if left:
-            task = Task(subject, count, quantity, tuple(given[g] for g in left), method, *checked)
-            open_tasks.append(((j, i, k), left, task))
+        task = Task(subjects[name, i], count, quantity, given, method, *checked)
+        keys: dict[tuple[int, ...], str] = {(j, i, k, g): task.known_by(value) for g, value in enumerate(given)}
+        found |= {place: kept.known[key] for place, key in keys.items() if key in kept.known}
+        if left := {place: key for place, key in keys.items() if place not in found}:
+            open_tasks.append((left, replace(task, given=tuple(given[place[-1]] for place in left))))
     with kept, _bar(progress) as bar:
-        line = bar.add_task("points", total=sum(len(left) for _, left, _ in open_tasks))
-        for place, results in _solved([t for *_, t in open_tasks], executor):
-            (j, i, k), left, task = open_tasks[place]
-            for g, result in zip(left, results, strict=True):
-                found[j, i, k, g] = result
-                kept.keep(identity(task.subject, task.n, quantity, given[g], method, *checked), result)
-            bar.advance(line, len(left))
+        line = bar.add_task("points", total=sum(len(left) for left, _ in open_tasks))
+        for number, results in _solved([task for _, task in open_tasks], executor):
+            for (place, key), result in zip(open_tasks[number][0].items(), results, strict=True):
+                found[place] = result
+                kept.keep(key, result)
+            bar.advance(line, len(results))
     return Sweep.of(quantity, axes, found)
 
 

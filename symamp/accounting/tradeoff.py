@@ -137,29 +137,25 @@ def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: Real | None, 
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
     log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
     above, below = (rounds.pairs(up, middle, log_delta, gap, effort=effort).pairs for up in (True, False))
-    right = _points(above, grid, Limits.of(effort, TRADE_OFF))
-    dominating = CurvePoints.symmetric(right)
-    if any(isinstance(found, DirectedRound) for found, _ in rounds.rounds):
-        left = _points([(pair.swapped(), count) for pair, count in above], grid, Limits.of(effort, TRADE_OFF))
-        dominating = CurvePoints((*(p.reflected() for p in left[::-1] if p.level > 1), *right))
-    known: tuple[Vertex, ...] = ((fmpq(0), fmpq(1)), (fmpq(1), fmpq(0)))
-    if below:
-        left = _points([(pair.swapped(), count) for pair, count in below], grid, Limits.of(effort, TRADE_OFF))
-        reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
-        right = _points(below, grid, Limits.of(effort, TRADE_OFF))
-        known = tuple(curve_below(CurvePoints((*reflected, *right))))
+
+    def curve(pairs: Rounds, has_orders: bool = True) -> CurvePoints:
+        orders = [pairs, [(pair.swapped(), count) for pair, count in pairs]][: 1 + has_orders]
+        return CurvePoints.of_orders(*(_points(order, grid, Limits.of(effort, TRADE_OFF)) for order in orders))
+
+    dominating = curve(above, any(isinstance(found, DirectedRound) for found, _ in rounds.rounds))
+    known: list[Vertex] = curve_below(curve(below)) if below else [(fmpq(0), fmpq(1)), (fmpq(1), fmpq(0))]
     pure = all(found.top is not None for found, _ in rounds.rounds)
-    return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu, levels, pure)
+    return TradeOff(tuple(curve_above(dominating)), tuple(known), str(rounds), rounds.mu, levels, pure)
 
 
 @undisturbed()
-def composed_above(rounds: RoundPairs, log_delta: float, effort: str = "default") -> CurvePoints:
+def composed_above(rounds: RoundPairs, log_delta: float) -> CurvePoints:
     """Return upper bounds on the divergence of all rounds together at levels E >= 1, down to about delta."""
     reach = min(gaussian_epsilon(rounds.mu, log_delta), rounds.largest, _LARGEST_LOSS)
     steps = min(ceil(_PER_DEVIATION_EXPORTED * reach / rounds.mu) + 1, _MOST_LEVELS)
-    above = rounds.pairs(True, reach / 2.0, log_delta, None, effort=effort).pairs
+    above = rounds.pairs(True, reach / 2.0, log_delta, None).pairs
     grid = list(dict.fromkeys(reach * k / steps for k in range(steps + 1)))
-    return CurvePoints.symmetric(_points(above, grid, Limits.of(effort)))
+    return CurvePoints.of_orders(_points(above, grid, Limits.of("default")))
 
 
 def _level(level: object) -> fmpq:

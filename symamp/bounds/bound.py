@@ -59,7 +59,16 @@ class DataSets:
 
 
 class PairBoundDefaults(Protocol):
-    """Defaults of the optional members of a part: no known data sets, and no relation to other parts."""
+    """The methods of a part, and defaults of its optional members: no known data sets, no relation to other parts."""
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence."""
 
     @property
     def estimate_error(self) -> float:
@@ -126,15 +135,6 @@ class PairBound(PairBoundDefaults, Protocol):
     def signature(self) -> Hashable:
         """What parts with the same divergence share."""
 
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return a certified enclosure of the divergence."""
-
 
 class DataSetBound(PairBound, Protocol):
     """A part of a lower bound: two neighbouring data sets."""
@@ -149,10 +149,6 @@ class AttainedBound(PairBoundDefaults):
 
     def attained(self, level: Level, n: int) -> DataSetBound:
         """Return the data sets by which it is attained, or nearly."""
-        raise NotImplementedError
-
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         raise NotImplementedError
 
     def largest_eps(self) -> float:

@@ -90,7 +90,6 @@ class SmoothPairBound(PairBoundDefaults):
         return self.method, self.noise, self.pair, self.other
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         law = self._law(level, n)
         g = quick_gparv(law, level)
         if n > 1 and self._has_rare_ratios and g.is_positive and (value := estimated_log_sum(g, n)) > -inf:
@@ -104,7 +103,6 @@ class SmoothPairBound(PairBoundDefaults):
         return isinstance(self.noise, AdditiveNoise) and self.noise.largest_kept_ratio() > _RARE_RATIO
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
         ratio = self.noise.local_ratio()
         if ratio is sp.oo and log_delta < _LEAST_LOG_DELTA:
             raise PrecisionError("delta", f"about 1e{log_delta / log(10):.0f}", _ALLOWED)
@@ -347,7 +345,7 @@ class AboveDensities(PairOfInputs):
         The upper end is at least the divergence for this pair and every data set of the others.
         Proof: docs/proofs/dominating_table.md.
         """
-        found = super().enclose(level, n, settings)
+        found = super().enclose(level, n, settings)  # type: ignore[safe-super]
         with at_precision(found.precision):
             lost = (1 + level.exponential()) * n / int(self.rounded.q)
             upper = (found.upper + lost).min(arb(1))

@@ -58,7 +58,6 @@ class RowsOfTable(PairBoundDefaults):
         raise NotImplementedError
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         with at_precision(64):
             return log_of_ball(arb(self.ends(level, n, BITS, settings.limits)[1]))
 
@@ -116,7 +115,6 @@ class CountedUsers(RowsOfTable):
         return _every(self.table, n, bits, limits).divergence(self.rows, self.counts, _eps(level))
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
         value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
         return estimate_root(value, value, n, log_delta, settings, self.largest_eps(), start)
 
@@ -139,7 +137,6 @@ class FewUsers(RowsOfTable, AttainedBound):
         return _every(self.table, n, bits, limits).extreme(self.rows, _eps(level))[:2]
 
     def attained(self, level: Level, n: int) -> CountedUsers:
-        """Return the data sets that are the worst."""
         worst = _every(self.table, n, BITS, NO_LIMITS).extreme(self.rows, _eps(level))
         return CountedUsers(self.table, self.rows, worst.counts)
 

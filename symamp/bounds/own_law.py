@@ -41,7 +41,6 @@ class OwnLaw(SubjectBase):
 
     @property
     def triple(self) -> Decomposition:
-        """The triple itself."""
         return self.decomposition
 
     @property

@@ -570,7 +570,6 @@ class MaxOverRows(MaxOverSearchedPairs):
     ranking: Ranking = badly_blanketed
 
     def watched(self, progress: Progress) -> MaxOverRows:
-        """Return the bound that reports how many pairs are ruled out."""
         return replace(self, progress=progress)
 
     @property
@@ -588,7 +587,6 @@ class MaxOverRows(MaxOverSearchedPairs):
         return tuple(self.part(group[0]) for group in self.groups(self.table, self.table.pairs))
 
     def proposed(self, level: Level, n: int, settings: Settings) -> list[PairBound]:
-        """Return the parts of the pairs that a common ranking finds worst."""
         if is_small(self.table):
             return [self.part(pair) for pair in self.table.pairs]
         settings.limits.charge(ranking_work(self.table))

@@ -74,23 +74,19 @@ class Reduction(PairBoundDefaults):
         return replace(self, decomposition=self.decomposition.swapped())
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         if settings.limits.is_spent():
             return self.saddle_estimate(level, n)
         return _estimated(settings.limits, self.decomposition, not self.has_null, level, n, settings)
 
     def saddle_estimate(self, level: Level, n: int) -> float:
-        """Return the logarithm of the divergence by a saddle point."""
         return approximate_log_law(quick_gparv(self.law, level), n)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
         return estimate_epsilon(
             self.law, n, log_delta, settings, start, lambda level: self.log_estimate(level, n, settings)
         )
 
     def limit(self, n: int) -> arb:
-        """Return a ball around the limit of the divergence as eps grows."""
         return limit_divergence(self.law, n) if largest_epsilon(self.law) == inf else arb(0)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -213,7 +209,6 @@ class PairOfInputs(PairBoundDefaults):
         return {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         triples = self.triples
         if start is not None and 0.0 < start < inf:
             triples = (self.worst_triple(Level.of_float(start), n, settings),)
@@ -241,13 +236,4 @@ class PairOfInputs(PairBoundDefaults):
 
     @property
     def fixed_background(self) -> tuple[Reduction, ...]:
-        """The triples."""
         return self.triples
-
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        raise NotImplementedError
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return a certified enclosure of the bound."""
-        raise NotImplementedError

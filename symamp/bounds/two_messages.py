@@ -96,11 +96,9 @@ class FixedCounts(PairBoundDefaults):
         return self.method, self.pair, self.inputs, self.counts
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         return two_messages.log_divergence_of_counts(self.reports, level, self.counts)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
         value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
         with at_precision(64):
             ratio = self.reports.first() / self.reports.second()

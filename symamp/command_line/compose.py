@@ -32,7 +32,6 @@ class RoundsCommand(options.MechanismCommand):
     """A command about a mechanism, or about the rounds that a file with the ending .toml lists."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words; a TOML file takes the place of a mechanism."""
         file, _ = mentioned(args, ["--json", "--help", "-h"])
         if file is None or not file.endswith(".toml"):
             return super().parse_args(ctx, args)

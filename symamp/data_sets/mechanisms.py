@@ -185,7 +185,6 @@ class SeenSpace(DataSpace):
         return self._proposed
 
     def seen(self, part: DataSetBound, level: Level | None, n: int) -> Iterable[DataSetBound]:
-        """Return the parts of the data sets, in both orders where the victim's report is removed."""
         if isinstance(part, SmoothDataSet):
             if level is None:
                 return ()

@@ -118,7 +118,6 @@ class MessageSpace(DataSpace):
         return columns_of(self._victims.crowd)[self._victims.group, pair].others
 
     def held(self, pair: Pair, inputs: Sequence[str], n: int) -> DataSetBound | None:
-        """Return the data sets, for a threshold of a sum of signs."""
         return StepSums(self._victims, pair, tuple(inputs) if len(in_turn(inputs, n - 1)) > 1 else (inputs[0],))
 
     def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:

@@ -391,10 +391,8 @@ class Answer(Bracket):
         if self.upper > _UNDERFLOW and self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
         needed, subject, interval = "", self.question.subject, BOUNDS["interval"]
-        efforts = (
-            (EFFORTS[self.asked.effort], EFFORTS["thorough"]) if interval.unsupported_reason(subject) is None else ()
-        )
-        if [interval.too_costly(subject, Level.of_float(0.0), self.n, x) for x in efforts] == [True, False]:
+        efforts = (self.asked.effort, "thorough") if interval.unsupported_reason(subject) is None else ()
+        if [interval.too_costly(subject, Level.of_float(0.0), self.n, EFFORTS[x]) for x in efforts] == [True, False]:
             needed = "; ask for effort='thorough'"
         elif BOUNDS["all_data_sets"].unsupported_reason(subject) is not None:
             needed = "; all_data_sets needs a list of all inputs and messages"
@@ -447,13 +445,9 @@ class Answer(Bracket):
         if not self.evidence_above:
             return {"evaluator": "exact"}
         found = self.evidence_above[0]
-        shown: dict[str, Any] = {"evaluator": found.evaluator, "precision": found.precision}
-        shown["relative_gap"] = found.relative_gap
-        if found.merging > 0.0:
-            shown["merging"] = found.merging
-        if found.plan is not None:
-            shown |= found.plan.parameters
-        return shown
+        merging = {"merging": found.merging} if found.merging > 0.0 else {}
+        shown = {"evaluator": found.evaluator, "precision": found.precision, "relative_gap": found.relative_gap}
+        return shown | merging | (found.plan.parameters if found.plan is not None else {})
 
     @undisturbed()
     def risk(self, *, prior: Real = "1/2", rates: Iterable[object] = RATES) -> Risk:
@@ -513,10 +507,8 @@ class Answer(Bracket):
             **self.ends_json(),
             "lower_text": low,
             "upper_text": high,
-            "bound": [json_number(self.bound.lower), json_number(self.bound.upper)],
-            "claimed": None
-            if self.claimed is None
-            else [json_number(self.claimed.lower), json_number(self.claimed.upper)],
+            "bound": _both(self.bound),
+            "claimed": _both(self.claimed),
             "n": None if self.rounds else self.n,
             **self.given,
             "method": self.method,
@@ -526,12 +518,10 @@ class Answer(Bracket):
             "tight": self.tight,
             "worst_data_set": None if self.worst_data_set is None else str(self.worst_data_set),
             "dataset": None if self.dataset is None else str(self.dataset),
-            "victims": {str(group): [json_number(x) for x in ends] for group, ends in self.victims.items()},
+            "victims": {str(group): _both(ends) for group, ends in self.of_victims},
             "parameters": self.parameters,
-            "directions": {name: [json_number(x) for x in ends] for name, ends in self.directions.items()},
-            "conjectured": None
-            if self.conjectured is None
-            else [json_number(self.conjectured.lower), json_number(self.conjectured.upper)],
+            "directions": {name: _both(ends) for name, ends in self.of_directions},
+            "conjectured": _both(self.conjectured),
             "rounds": [{"round": text, "count": count} for text, count in self.rounds],
             "covered": self.covered,
             "gaussian": self.gaussian,
@@ -567,3 +557,7 @@ class Answer(Bracket):
         if self.has_one_end:
             return f"{self.quantity} <= {high}" if self.least == ZERO else f"{self.quantity} >= {low}"
         return f"{self.quantity}{within}[{low}, {high}]"
+
+
+def _both(found: Interval | None) -> list[float | str] | None:
+    return None if found is None else [json_number(found.lower), json_number(found.upper)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from functools import cached_property
 from html import escape
@@ -29,7 +29,7 @@ from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.questions.solve import epsilon_above, epsilon_below, own_bracket
 from symamp.settings.question import Query, Question
-from symamp.sums.divergence import KERNEL_GAP, ROUGH, Enclosure, Settings
+from symamp.sums.divergence import KERNEL_GAP, ROUGH, Enclosure
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 
 # ------------------------- The computation of one bracket: the smallest proved upper bound and the worst data set found
@@ -104,7 +104,12 @@ class Bracketing:
             return part.log_estimate(level, self.n, settings.usual)
 
         _, shown = attained(worst, level, self.n, (low_value, best), value)
-        above = self._values_above(level, settings, tried)
+
+        def certified(one: Tried) -> tuple[float, tuple[Evidence, ...]]:
+            found = one[1].evidence(level, self.n, settings, None, one[2])
+            return log_of_ball(largest_upper(found).ball), found
+
+        above = self._least(tried, certified, is_log=True)[1]
         below = (self._limit(best) if beyond else Evidence.of(shown, level, shown.enclose(level, self.n, settings)),)
         low, high = below[0].lower, largest_upper(above)
         low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
@@ -163,7 +168,7 @@ class Bracketing:
         if 0.0 < root < inf:
             at = Level.of_float(root)
             lowest = attained(shown, at, n, lowest, lambda part: part.root(n, log_delta, settings, root))
-        upper, above = self._epsilon_above(query, tried)
+        upper, above = self._least(tried, lambda one: epsilon_above(one[1], one[2], n, query, one[0]), is_log=False)
         if above and above[0].part is not worst:
             worst = above[0].part
             guess = worst.root(n, log_delta, settings, upper)
@@ -212,30 +217,21 @@ class Bracketing:
         """Return eps0 where that is less: (eps0, 0)-private without any shuffling."""
         return (self._local_budget, ()) if self._local_budget <= eps else (eps, above)
 
-    def _values_above(self, level: Level, settings: Settings, tried: Sequence[Tried]) -> tuple[Evidence, ...]:
-        """Return certified evaluations of the least bound, and of the next ones where it came out above these.
+    def _least(
+        self, tried: Sequence[Tried], ask: Callable[[Tried], tuple[float, tuple[Evidence, ...]]], is_log: bool
+    ) -> tuple[float, tuple[Evidence, ...]]:
+        """Return what is certified of the least bound, and of the next ones where it came out above these.
 
         Only some bounds are evaluated to any accuracy; so none of those that were tried is less.
         """
-        best: tuple[Evidence, ...] = ()
-        for value, bound, worst in tried:
-            least = log_of_ball(largest_upper(best).ball) if best else inf
-            if best and least <= value + LOOSE * (best[0].part.estimate_error == 0.0):
+        least, above = inf, tuple[Evidence, ...]()
+        for one in tried:
+            slack = LOOSE * (1.0 if is_log else one[0])
+            if above and least <= one[0] + slack * (above[0].part.estimate_error == 0.0):
                 break
-            with nullcontext() if bound is self._ladder.first and not best else suppress(PrecisionError):
-                found = bound.evidence(level, self.n, settings, None, worst)
-                best = min((e for e in (best, found) if e), key=largest_upper)
-        return best
-
-    def _epsilon_above(self, query: Query, tried: Sequence[Tried]) -> tuple[float, tuple[Evidence, ...]]:
-        """Return a certified upper bound on eps in the same way."""
-        upper, above = inf, tuple[Evidence, ...]()
-        for root, bound, worst in tried:
-            if above and upper <= root * (1.0 + LOOSE * (above[0].part.estimate_error == 0.0)):
-                break
-            with nullcontext() if bound is self._ladder.first and not above else suppress(PrecisionError):
-                upper, above = min((upper, above), epsilon_above(bound, worst, self.n, query, root), key=itemgetter(0))
-        return upper, above
+            with nullcontext() if one[1] is self._ladder.first and not above else suppress(PrecisionError):
+                least, above = min((least, above), ask(one), key=itemgetter(0))
+        return least, above
 
     def _said_by_claim(self, query: Query) -> Interval | None:
         return None if self._claimed is None else Interval(*own_bracket(self._claimed.first, self.n, query))

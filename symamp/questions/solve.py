@@ -178,29 +178,49 @@ def own_bracket(bound: MaxOverPairs, n: int, query: Query) -> tuple[float, float
     return epsilon_below(worst, n, query, root)[0], epsilon_above(bound, worst, n, query, root)[0]
 
 
-class _Above:
+class _Below:
+    """A part has divergence > delta: strictly, because on a plateau at delta itself every eps is private."""
+
+    outward: ClassVar[int] = -1
+
+    def __init__(self, part: PairBound, n: int, query: Query, guess: float) -> None:
+        self._part, self._n, self._query = part, n, query
+        self.root = _at_tie(part, n, query, guess)
+
+    @property
+    def width(self) -> float:
+        return max(0.6 * max(self._query.settings.gap, self._part.gap_floor), self.error)
+
+    @property
+    def error(self) -> float:
+        return 0.0
+
+    def slope(self, place: float) -> float:
+        return _slope(self._part, self._n, self._query, place)
+
+    def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
+        level = Level.of_float(place)
+        found = Evidence.of(self._part, level, self._part.enclose(level, self._n, self._query.settings))
+        miss = abs(log_miss(found.lower, self._query.log_delta))
+        return Trial((found,) if found.is_above(self._query.given) else None, miss)
+
+
+class _Above(_Below):
     """All parts of a bound have divergence <= delta. The part that shows the contrary becomes the one that leads."""
 
     outward: ClassVar[int] = 1
 
     def __init__(self, bound: MaxOverPairs, worst: PairBound, n: int, query: Query, guess: float) -> None:
-        self._bound, self._worst, self._n, self._query = bound, worst, n, query
-        self.root = _at_tie(worst, n, query, guess)
-
-    @property
-    def width(self) -> float:
-        return max(0.6 * max(self._query.settings.gap, self._worst.gap_floor), self.error)
+        super().__init__(worst, n, query, guess)
+        self._bound = bound
 
     @property
     def error(self) -> float:
-        return self._worst.estimate_error
-
-    def slope(self, place: float) -> float:
-        return _slope(self._worst, self._n, self._query, place)
+        return self._part.estimate_error
 
     def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
         query, level = self._query, Level.of_float(place)
-        found = self._bound.evidence(level, self._n, query.settings, query.given, self._worst)
+        found = self._bound.evidence(level, self._n, query.settings, query.given, self._part)
         if all(e.is_at_most(query.given) for e in found):
             is_rough = self.error > 0.0 and not query.settings.limits.is_spent()
             is_closed = found[0].evaluator == MANY_USERS
@@ -213,35 +233,11 @@ class _Above:
         part = found[-1].part
         if self.error > 0.0 and found[-1].evaluator == IN_COMMON:
             self.root = inf  # pairs are left to their blankets: another bound is as good
-        elif part is not self._worst:  # it is the worse one here, and shows by itself where it is delta
+        elif part is not self._part:  # it is the worse one here, and shows by itself where it is delta
             root = _at_tie(part, self._n, query, part.root(self._n, query.log_delta, query.settings, self.root))
             if self.root < root < inf:
-                self._worst, self.root = part, root
+                self._part, self.root = part, root
         return Trial(None, miss)
-
-
-class _Below:
-    """A part has divergence > delta: strictly, because on a plateau at delta itself every eps is private."""
-
-    outward: ClassVar[int] = -1
-    error = 0.0
-
-    def __init__(self, part: PairBound, n: int, query: Query, guess: float) -> None:
-        self._part, self._n, self._query = part, n, query
-        self.root = _at_tie(part, n, query, guess)
-
-    @property
-    def width(self) -> float:
-        return 0.6 * max(self._query.settings.gap, self._part.gap_floor)
-
-    def slope(self, place: float) -> float:
-        return _slope(self._part, self._n, self._query, place)
-
-    def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
-        level = Level.of_float(place)
-        found = Evidence.of(self._part, level, self._part.enclose(level, self._n, self._query.settings))
-        miss = abs(log_miss(found.lower, self._query.log_delta))
-        return Trial((found,) if found.is_above(self._query.given) else None, miss)
 
 
 def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:

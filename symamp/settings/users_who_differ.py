@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from html import escape
 from math import comb
 from typing import Any
@@ -30,7 +30,7 @@ from symamp.decompositions.to_law import law_of, number
 from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError, SymampError, checked_call
 from symamp.formulas.order import largest, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
+from symamp.laws.law import BallGparv, Level, Number, ball_gparv, total
 from symamp.numbers.reading import Count, Real, exact_number, users
 from symamp.numbers.surroundings import at_precision
 from symamp.public_names import PublicNames
@@ -642,15 +642,17 @@ class Positions:
     complete: bool = False
 
     @cached_property
-    def _laws(self) -> list[Callable[[Level], Callable[[], BallGparv]]]:
+    def _laws(self) -> list[Callable[[Level], BallGparv]]:
         return [
-            _of_law(law_of(x, self.complete)) if isinstance(x, Decomposition) else _of_budget(number(x))
+            partial(ball_gparv, law_of(x, self.complete))
+            if isinstance(x, Decomposition)
+            else partial(budget_gparv, number(x))
             for x in self.known
         ]
 
     def __call__(self, level: Level) -> list[Group]:
         """Return the laws of all positions at a level."""
-        return [Group(c, law(level)) for c, law in zip(self.counts, self._laws, strict=True)]
+        return [Group(c, partial(law, level)) for c, law in zip(self.counts, self._laws, strict=True)]
 
 
 def positions_above(crowd: HeterogeneousUsers) -> Positions:
@@ -686,14 +688,6 @@ def _blankets(crowd: HeterogeneousUsers) -> tuple[Decomposition, ...] | None:
     except SymampError:
         return None
     return None if any(d.singular for d in found) else found
-
-
-def _of_law(law: Law) -> Callable[[Level], Callable[[], BallGparv]]:
-    return lambda level: lambda: ball_gparv(law, level)
-
-
-def _of_budget(ratio: Callable[[], arb]) -> Callable[[Level], Callable[[], BallGparv]]:
-    return lambda level: lambda: budget_gparv(ratio, level)
 
 
 # ---------- The value of Theorem D itself for few users: the numbers of hidden users one by one, each with its outcomes

@@ -225,7 +225,7 @@ class Training(HasCurve, Exported):
         curves: list[list[Vertex]] = [[(e, high) for e, _, high in points if e == 0 or e >= 1] for points in known]
         levels = sorted({e for curve in curves for e, _ in curve if e >= 1})
         both = (CurvePoint(e, fmpq(0), max(value_at(curve, e) for curve in curves)) for e in levels)
-        return CurvePoints.symmetric(tuple(both))
+        return CurvePoints.of_orders(tuple(both))
 
     @undisturbed()
     def renyi(self, direction: str, order: object | Sequence[object], *, gap: Real | None = None) -> RenyiCurve:

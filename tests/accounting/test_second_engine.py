@@ -20,7 +20,7 @@ def lattice_pair(eps0, n, ratio, reach):
     """A pair above one round of 10-ary response whose losses are multiples of log(ratio)."""
     found = ShuffledRound(Question.of(sa.RandomizedResponse(k=10, eps0=eps0), n, "blanket"))
     return pessimistic(
-        CurvePoints.symmetric(found.above([ratio**j for j in range(reach + 1)], limits=Limits.of("default")))
+        CurvePoints.of_orders(found.above([ratio**j for j in range(reach + 1)], limits=Limits.of("default")))
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import symamp as sa
 from symamp.accounting import sweep as module
-from symamp.accounting.sweep import identity
+from symamp.accounting.sweep import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 MECHANISMS = {"3-RR": sa.RandomizedResponse(k=3), "10-RR": sa.RandomizedResponse(k=10)}
@@ -128,9 +128,9 @@ def test_killed_and_resumed(tmp_path, expected, monkeypatch):
 def test_tables_of_one_name_are_told_apart():
     one, two = (sa.FiniteMechanism([[p, 1 - p], [1 - p, p]]) for p in (0.75, 0.625))
     assert repr(one) == repr(two)
-    ask = (10, "epsilon", "1e-6", None, 1e-4)
-    assert identity(one, *ask) != identity(two, *ask)
-    assert identity(sa.joint(one, one), *ask) != identity(sa.joint(one, two), *ask)
+    for a, b in ((one, two), (sa.joint(one, one), sa.joint(one, two))):
+        first, second = (Task(x, 10, "epsilon", ("1e-6",), None, 1e-4).known_by("1e-6") for x in (a, b))
+        assert first != second
 
 
 def test_results_travel_and_are_written(tmp_path, expected):
