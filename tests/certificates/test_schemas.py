@@ -104,19 +104,24 @@ def put(document, place, value):
     return copied
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_mutations_are_judged_alike_by_another_validator(name):
+@pytest.mark.parametrize(
+    ("name", "example"),
+    some(
+        [*((name, 0) for name in SCHEMAS), ("certificate", 1), ("certificate", -2)],
+        lambda x: x != ("certificate", 0) and x[1] >= 0,
+    ),
+)
+def test_mutations_are_judged_alike_by_another_validator(name, example):
     other = jsonschema.Draft7Validator(SCHEMAS[name])
     verdicts = []
-    for example in (examples(name)[0], *examples(name)[-2:][: 1 if name == "certificate" else 0]):
-        for document in mutations(example):
-            try:
-                check_document(document, name)
-                good = True
-            except FormatError:
-                good = False
-            assert good == other.is_valid(document), document
-            verdicts.append(good)
+    for document in mutations(examples(name)[example]):
+        try:
+            check_document(document, name)
+            good = True
+        except FormatError:
+            good = False
+        assert good == other.is_valid(document), document
+        verdicts.append(good)
     assert set(verdicts) == {True, False}
 
 
@@ -129,7 +134,9 @@ def test_the_schema_knows_every_kind_of_evidence(side, above):
     assert {name for x in said for name in x.get("enum", [x.get("const")])} == known
 
 
-@pytest.mark.parametrize("example", some([3, 4, 1, "training", "epochs of training"], 1))
+@pytest.mark.parametrize(
+    "example", some([3, 4, 1, "training", "epochs of training"], lambda example: example in (1, "training"))
+)
 def test_what_the_schema_of_certificates_refuses_the_verifier_refuses(example):
     place = {"training": -2, "epochs of training": -1}.get(example, example)
     other, document = jsonschema.Draft7Validator(SCHEMAS["certificate"]), examples("certificate")[place]

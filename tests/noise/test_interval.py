@@ -811,7 +811,11 @@ X_TIMES = sp.exp(-FAR) * sp.Piecewise((sp.S.One, Y > X), (sp.exp(Y - X), True))
 @pytest.mark.parametrize(
     ("noise", "why"),
     [
-        (sa.DensityMechanism(X_TIMES / sp.integrate(X_TIMES, (Y, 0, 1)), X, Y, messages=(0, 1)), "truncated noise"),
+        pytest.param(
+            sa.DensityMechanism(X_TIMES / sp.integrate(X_TIMES, (Y, 0, 1)), X, Y, messages=(0, 1)),
+            "truncated noise",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(normal_in_window("1/7"), "truncated noise", marks=pytest.mark.slow),
         (logistic_in_window(2, "1/3"), "multiple of 2"),
     ],
