@@ -31,7 +31,8 @@ from flint import arb, fmpq
 from symamp.errors import ArgumentError, ExpressionError, Problem
 from symamp.numbers.rationals import fmpq_of, fraction_of, rational_of
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.unevaluated import MOST_FACTORS, PRINTABLE_BITS, binomial, power
+from symamp.numbers.systems import FLINT, Compiled, kind_of
+from symamp.numbers.unevaluated import PRINTABLE_BITS, binomial, power
 
 # ------------------------------------------------------------ Limits: what is beyond them is refused before it is built
 
@@ -910,21 +911,6 @@ def _factors(formula: sp.Expr) -> Iterator[sp.Expr]:
 
 # -------------------- Values of formulas in balls, straight from the tree as it was written: SymPy has no part in them
 
-_NAN = arb("nan")
-_KINDS: dict[type, str] = {
-    sp.Add: "sum", sp.Mul: "product", sp.Pow: "power", power: "power", sp.exp: "exp", sp.log: "log", sp.Abs: "abs",
-    sp.binomial: "binomial", binomial: "binomial", sp.erf: "erf", sp.erfc: "erfc", sp.atan: "atan", type(sp.E): "e",
-    type(sp.pi): "pi",
-}  # fmt: skip
-
-
-def kind_of(part: sp.Basic) -> str:
-    """Return what a part of a formula is; empty for what has no place in one."""
-    if isinstance(part, sp.Rational | sp.Symbol):
-        return "symbol" if part.is_Symbol else "number"
-    kind = _KINDS.get(type(part), "")
-    return "" if kind == "log" and len(part.args) > 1 else kind
-
 
 def balls(formula: sp.Expr, point: Point, precision: int) -> arb:
     """Return a ball around the value at the point, not finite where there is no real value."""
@@ -941,72 +927,11 @@ def node_values(formula: sp.Expr, points: Sequence[Point]) -> dict[sp.Expr, list
 
     Raises ExpressionError for a part that has no place in a formula.
     """
-    done: dict[sp.Expr, list[arb]] = {}
-
-    def values(f: sp.Expr) -> list[arb]:
-        found = done.get(f)
-        if found is None:
-            match kind := kind_of(f):
-                case "":
-                    raise ExpressionError("formula", f, f"{_PARTS}, pi, erf, atan")
-                case "number":
-                    found = [arb(fmpq_of(f))] * len(points)
-                case "symbol":
-                    found = [arb(fmpq_of(point[f.name])) for point in points]
-                case "pi" | "e":
-                    found = [arb.pi() if kind == "pi" else arb(1).exp()] * len(points)
-                case _:
-                    found = [_ball(kind, parts) for parts in zip(*map(values, f.args), strict=True)]
-            done[f] = found
-        return found
-
-    values(formula)
-    return done
-
-
-def _ball(kind: str, parts: tuple[arb, ...]) -> arb:
-    match kind:
-        case "sum":
-            return sum(parts[1:], parts[0])
-        case "product":
-            return math.prod(parts[1:], start=parts[0])
-        case "power":
-            return _power(*parts)
-        case "abs":
-            return abs(parts[0])
-        case "binomial":
-            return _choose(*parts)
-    return getattr(parts[0], kind)()  # exp, log, erf, erfc, atan
-
-
-def _power(base: arb, exponent: arb) -> arb:
-    if exponent.is_exact() and (whole := exponent.unique_fmpz()) is not None:
-        if whole == -1:
-            return 1 / base
-        return base**whole if base.is_finite() else _NAN
-    if base == 0 and exponent > 0:
-        return arb(0)
-    return base**exponent if base > 0 or exponent.mid() * 2 == 1 else _NAN
-
-
-def _choose(top: arb, bottom: arb) -> arb:
-    """Return the number of subsets of an integer >= 0, the falling factorial for other tops."""
-    n, k = top.unique_fmpz(), bottom.unique_fmpz()
-    if k is None or (n is not None and n < 0):
-        return _NAN
-    if n is not None:
-        k = min(k, n - k)
-    if k < 0:
-        return arb(0)
-    if n is not None and k > MOST_FACTORS:
-        one = arb(1)
-        return ((n + one).lgamma() - (k + one).lgamma() - (n - k + one).lgamma()).exp()
-    if k > MOST_FACTORS:
-        return _NAN
-    result = arb(1)
-    for i in range(int(k)):
-        result = result * (top - i) / (i + 1)
-    return result
+    program, rows = Compiled(formula, _names(formula)), []
+    for point in points:
+        whole = {name: int(x) if x.denominator == 1 else arb(fmpq_of(x)) for name, x in point.items()}
+        rows.append([arb(x) if isinstance(x, int) else x for x in program.values(FLINT, whole, undefined=arb("nan"))])
+    return {part: [row[i] for row in rows] for part, i in program.places.items()}
 
 
 def sign_of(formula: sp.Expr, constant: bool) -> int | None:

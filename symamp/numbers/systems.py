@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from operator import add, mul
 from typing import Any, NoReturn
 
 import flint
@@ -17,7 +18,7 @@ from flint import acb, acb_series, arb
 
 from symamp.errors import ExpressionError
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.unevaluated import MOST_FACTORS, power
+from symamp.numbers.unevaluated import MOST_FACTORS, binomial, power
 
 # ----------------------- The number systems in which one formula is evaluated: Arb balls, mpmath numbers, numpy doubles
 
@@ -118,7 +119,19 @@ NUMPY = NumberSystem(
 # ----------- One compiled expression, several number systems: Arb balls, mpmath numbers, numpy doubles, exact fractions
 
 _ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, erf, erfc, atan, binomial, pi and declared symbols"
-_NAMED = {sp.erf: "erf", sp.erfc: "erfc", sp.atan: "atan"}
+_KINDS: dict[type, str] = {
+    sp.Add: "sum", sp.Mul: "product", sp.Pow: "power", power: "power", sp.exp: "exp", sp.log: "log", sp.Abs: "abs",
+    sp.binomial: "binomial", binomial: "binomial", sp.erf: "erf", sp.erfc: "erfc", sp.atan: "atan", type(sp.E): "e",
+    type(sp.pi): "pi",
+}  # fmt: skip
+
+
+def kind_of(part: sp.Basic) -> str:
+    """Return what a part of a formula is; empty for what has no place in one."""
+    if isinstance(part, sp.Rational | sp.Symbol):
+        return "symbol" if part.is_Symbol else "number"
+    kind = _KINDS.get(type(part), "")
+    return "" if kind == "log" and len(part.args) > 1 else kind
 
 
 def _no_exact(*_: Number) -> NoReturn:
@@ -133,13 +146,80 @@ _EXACT = replace(
     **dict.fromkeys(("exp", "log", "sqrt", "pi", "log_gamma", "erf", "erfc", "atan"), _no_exact),
 )
 
-Compiled = Callable[[NumberSystem, Mapping[str, Number]], Number]
+_Step = Callable[[NumberSystem, Mapping[str, Number], list[Number]], Number]
 
 
-def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr) -> Compiled:
+class Compiled:
+    """A formula as steps, one for each of its different parts, which stand before what is made of them."""
+
+    def __init__(self, formula: sp.Expr, names: Collection[str]) -> None:
+        self._names, self._steps = names, list[_Step]()
+        self.places: dict[sp.Expr, int] = {}
+        self._place(formula)
+
+    def __call__(self, ns: NumberSystem, env: Mapping[str, Number]) -> Number:
+        """Return the value for numbers by name."""
+        return self.values(ns, env)[-1]
+
+    def values(self, ns: NumberSystem, env: Mapping[str, Number], undefined: Number = None) -> list[Number]:
+        """Return the values of all parts, in the order of ``places``, and this one where there is none."""
+        found: list[Number] = []
+        for step in self._steps:
+            try:
+                found.append(step(ns, env, found))
+            except ExpressionError:
+                if undefined is None:
+                    raise
+                found.append(undefined)
+        return found
+
+    def _place(self, f: sp.Expr) -> int:
+        if f not in self.places:
+            step = self._step(f, [self._place(part) for part in f.args])
+            self.places[f] = len(self._steps)
+            self._steps.append(step)
+        return self.places[f]
+
+    def _step(self, f: sp.Expr, places: list[int]) -> _Step:
+        match kind := kind_of(f):
+            case "number":
+                p, q = int(f.p), int(f.q)
+                return lambda ns, env, found: ns.rational(p, q)
+            case "symbol" if f.name in self._names:
+                name = str(f.name)
+                return lambda ns, env, found: env[name]
+            case "sum" | "product":
+                (first, *rest), join = places, add if kind == "sum" else mul
+
+                def joined(ns: NumberSystem, env: Mapping[str, Number], found: list[Number]) -> Number:
+                    value = found[first]
+                    for i in rest:
+                        value = join(value, found[i])
+                    return value
+
+                return joined
+            case "power":
+                return _power(f.args[1], *places)
+            case "binomial":
+                return _binomial(
+                    Compiled(f.args[0], self._names), Compiled(f.args[1], self._names), f.args[1], places[0]
+                )
+            case "e":
+                return lambda ns, env, found: ns.exp(ns.rational(1, 1))
+            case "pi":
+                return lambda ns, env, found: ns.pi()
+            case "" | "symbol":
+                raise ExpressionError("expression", str(f), _ACCEPTED)
+        inner = places[0]
+        if kind == "abs":
+            return lambda ns, env, found: abs(found[inner])
+        return lambda ns, env, found: getattr(ns, kind)(found[inner])
+
+
+def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr, inner: int) -> _Step:
     """Exact for integers; for other upper arguments the falling factorial, whose length must be a plain integer."""
 
-    def value(ns: NumberSystem, env: Mapping[str, Number]) -> Number:
+    def value(ns: NumberSystem, env: Mapping[str, Number], found: list[Number]) -> Number:
         try:
             top, bottom = Fraction(n(_EXACT, env)), Fraction(k(_EXACT, env))
             whole = top.denominator == bottom.denominator == 1 and top >= 0
@@ -152,7 +232,7 @@ def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr) -> Compiled:
             return ns.rational(math.comb(int(top), int(bottom)) if bottom >= 0 else 0, 1)
         if not k_expr.is_Integer:
             raise ExpressionError("argument of binomial", str(k_expr), "an integer (a Python int for a symbol)")
-        x, result = n(ns, env), ns.rational(int(int(k_expr) >= 0), 1)
+        x, result = found[inner], ns.rational(int(int(k_expr) >= 0), 1)
         for i in range(int(k_expr)):
             result = result * (x - i) / (i + 1)
         return result
@@ -160,63 +240,15 @@ def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr) -> Compiled:
     return value
 
 
-def _power(base: sp.Expr, exponent: sp.Expr, node: Callable[[sp.Expr], Compiled]) -> Compiled:
-    f = node(base)
+def _power(exponent: sp.Expr, base: int, place: int) -> _Step:
     if exponent.is_Integer:
         n = int(exponent)
-        return lambda ns, env: ns.power(f(ns, env), n)
+        return lambda ns, env, found: ns.power(found[base], n)
     if exponent.is_Rational and exponent.q == 2:
         # An integer power of a square root keeps balls narrow and is defined at 0, unlike exp(log).
         half = int(exponent.p)
-        return lambda ns, env: ns.power(ns.sqrt(f(ns, env)), half)
-    g = node(exponent)
-    return lambda ns, env: ns.power(f(ns, env), g(ns, env))
-
-
-def _node(expr: sp.Expr, names: frozenset[str], memo: dict[sp.Expr, Compiled]) -> Compiled:
-    found = memo.get(expr)
-    if found is not None:
-        return found
-
-    def node(child: sp.Expr) -> Compiled:
-        return _node(child, names, memo)
-
-    result: Compiled
-    if expr.is_Rational:
-        p, q = int(expr.p), int(expr.q)
-        result = lambda ns, env: ns.rational(p, q)  # noqa: E731
-    elif expr.is_Symbol and expr.name in names:
-        name = str(expr.name)
-        result = lambda ns, env: env[name]  # noqa: E731
-    elif expr.is_Add or expr.is_Mul:
-        first, *rest = [node(a) for a in expr.args]
-        add = bool(expr.is_Add)
-
-        def result(ns: NumberSystem, env: Mapping[str, Number]) -> Number:
-            total = first(ns, env)
-            for f in rest:
-                value = f(ns, env)
-                total = total + value if add else total * value
-            return total
-    elif expr is sp.E or isinstance(expr, sp.exp):
-        inner = node(sp.S.One if expr is sp.E else expr.args[0])
-        result = lambda ns, env: ns.exp(inner(ns, env))  # noqa: E731
-    elif isinstance(expr, sp.log) and len(expr.args) == 1:
-        inner = node(expr.args[0])
-        result = lambda ns, env: ns.log(inner(ns, env))  # noqa: E731
-    elif isinstance(expr, sp.Pow | power):
-        result = _power(expr.args[0], expr.args[1], node)
-    elif expr.func in _NAMED:
-        inner, function = node(expr.args[0]), _NAMED[expr.func]
-        result = lambda ns, env: getattr(ns, function)(inner(ns, env))  # noqa: E731
-    elif expr is sp.pi:
-        result = lambda ns, env: ns.pi()  # noqa: E731
-    elif isinstance(expr, sp.binomial):
-        result = _binomial(node(expr.args[0]), node(expr.args[1]), expr.args[1])
-    else:
-        raise ExpressionError("expression", str(expr), _ACCEPTED)
-    memo[expr] = result
-    return result
+        return lambda ns, env, found: ns.power(ns.sqrt(found[base]), half)
+    return lambda ns, env, found: ns.power(found[base], found[place])
 
 
 def compile_expression(expr: sp.Expr, symbols: Sequence[sp.Symbol] = ()) -> Compiled:
@@ -226,7 +258,10 @@ def compile_expression(expr: sp.Expr, symbols: Sequence[sp.Symbol] = ()) -> Comp
     Raises ExpressionError for anything else than rational numbers, + - * /, powers, exp, log, erf, erfc, atan,
     binomial, pi and the given symbols (floats are refused: they are not exact).
     """
-    return _node(sp.sympify(expr), frozenset(str(s.name) for s in symbols), {})
+    found = Compiled(sp.sympify(expr), frozenset(str(s.name) for s in symbols))
+    if any(isinstance(part, sp.Abs) for part in found.places):
+        raise ExpressionError("expression", str(expr), _ACCEPTED)
+    return found
 
 
 @lru_cache(maxsize=4096)
