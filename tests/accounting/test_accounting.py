@@ -21,6 +21,7 @@ from symamp.numbers.limits import Limits
 from symamp.settings.question import Question
 from symamp.verifier import verify
 from tests.oracle import composition as oracle
+from tests.oracle.laws import above, in_order, mixed
 from tests.sampled import some
 
 KRR = sa.RandomizedResponse(k=10, eps0=1)
@@ -157,19 +158,12 @@ def test_sampling_encloses_the_truth_of_small_cases():
     found = sa.profile(sa.RandomizedResponse(k=2, eps0=t), n=n).sampled(n=n, of=people)
 
     def law(data):
-        out = {}
-        for chosen in combinations(range(people), n):
-            for messages in product(range(2), repeat=n):
-                p = Fraction(1, math.comb(people, n))
-                for i, y in zip(chosen, messages, strict=True):
-                    p *= table[data[i]][y]
-                key = tuple(sorted(messages))
-                out[key] = out.get(key, 0) + p
-        return out
+        share = Fraction(1, math.comb(people, n))
+        return mixed(*((share, in_order([table[x] for x in chosen])) for chosen in combinations(data, n)))
 
     for level in (Fraction(1), Fraction(11, 10), Fraction(3, 2)):
         worst = max(
-            sum(max(p - level * law((b, *rest))[h], 0) for h, p in law((a, *rest)).items())
+            above(law((a, *rest)), law((b, *rest)), level)
             for rest in product(range(2), repeat=people - 1)
             for a, b in ((0, 1), (1, 0))
         )

@@ -24,6 +24,7 @@ from symamp.sums.kernels.hockey_stick import HockeyStickKernel
 from symamp.sums.kernels.kernel import Blocks
 from symamp.sums.kernels.tilted import Plan, Window
 from tests.oracle import composition as oracle
+from tests.oracle.laws import merged
 from tests.sampled import some
 
 
@@ -269,10 +270,7 @@ def test_the_default_is_above_all_data_sets_and_below_the_blanket():
 
     def pair(others, order):
         first, second = (counts(others + b) for b in ((0, 1) if order else (1, 0)))
-        found = {}
-        for a, b in zip(first, second, strict=True):
-            found[a / b] = found.get(a / b, 0) + a
-        return found
+        return merged((a / b, a) for a, b in zip(first, second, strict=True))
 
     rounds = [pair(others, order) for others in range(n) for order in (False, True)]
     worst = max(oracle.divergence(oracle.product(x), level) for x in combinations_with_replacement(rounds, 2))

@@ -10,6 +10,7 @@ import symamp as sa
 from symamp.accounting.curves import CurvePoint, CurvePoints, optimistic, pessimistic
 from tests.oracle import composition as oracle
 from tests.oracle.histograms import blanket_triple, divergence_of_users
+from tests.oracle.histograms import randomized_response as krr
 from tests.sampled import some
 
 SKEW = (
@@ -17,11 +18,6 @@ SKEW = (
     [Fraction(3, 20), Fraction(7, 10), Fraction(3, 20)],
     [Fraction(3, 20), Fraction(2, 5), Fraction(3, 20)],
 )
-
-
-def krr(k, t):
-    low = 1 / (t + k - 1)
-    return [[t * low if i == j else low for j in range(k)] for i in range(k)]
 
 
 def q(x):

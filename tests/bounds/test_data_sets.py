@@ -19,7 +19,8 @@ from symamp.laws.law import Level
 from symamp.settings.victims import Victims
 from symamp.sums.divergence import Settings
 from tests.oracle.histograms import divergence_of_users, true_divergence
-from tests.oracle.users_who_differ import random_table, response
+from tests.oracle.histograms import randomized_response as response
+from tests.oracle.users_who_differ import random_table
 
 TWO = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]]
 THREE = [[Fraction(a, 8) for a in row] for row in ([5, 2, 1], [1, 6, 1], [2, 2, 4])]

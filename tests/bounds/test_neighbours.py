@@ -14,7 +14,8 @@ import symamp as sa
 from symamp.errors import ArgumentError, SupportMismatchError, UnknownInputError
 from symamp.randomizers.noise.nearby import simulated, strip_mass
 from tests.literature.test_literature_refutations import geometric
-from tests.oracle.users_who_differ import messages_shuffled, positive
+from tests.oracle.laws import above
+from tests.oracle.users_who_differ import messages_shuffled
 from tests.sampled import some
 
 F = Fraction
@@ -158,7 +159,7 @@ def test_the_table_below_laplace_noise_loses_no_test():
     """With one user alone the cells tell 0 and d apart as well as the messages: at E = 1, the total variation."""
     (cells,) = sa.Laplace(eps0="log(16)").near("1/2").members()
     rows = [[float(v) for v in row] for row in cells.rows]
-    variation = positive(dict(enumerate(rows[0])), dict(enumerate(rows[1])), 1.0)
+    variation = above(dict(enumerate(rows[0])), dict(enumerate(rows[1])), 1.0)
     assert variation == pytest.approx(1 - 16**-0.25)
 
 

@@ -16,6 +16,7 @@ from math import factorial
 
 from tests.oracle import composition, histograms, two_messages
 from tests.oracle import users_who_differ as oracle
+from tests.oracle.laws import merged
 
 F = Fraction
 
@@ -256,13 +257,6 @@ def of_budget(ratio: F, n: int, E: F) -> F:
 
 
 # --- users who differ -------------------------------------------------------------------------------------------------
-
-
-def merged(atoms):
-    law = {}
-    for value, mass in atoms:
-        law[value] = law.get(value, F(0)) + mass
-    return law
 
 
 def _values(a0: tuple[F, ...], a1: tuple[F, ...], a2: tuple[F, ...], E: F) -> dict[F, F]:

@@ -13,7 +13,8 @@ from published.audit import Printed, audit, check
 from published.printed import PRINTED
 from published.statements import statements
 
-from tests.oracle.users_who_differ import messages_shuffled, response
+from tests.oracle.histograms import randomized_response as response
+from tests.oracle.users_who_differ import messages_shuffled
 from tests.sampled import some
 
 

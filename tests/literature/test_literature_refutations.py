@@ -11,7 +11,9 @@ from flint import arb
 import symamp as sa
 from symamp.literature.closed_form import Setting
 from symamp.literature.forms.renyi_divergences import sampled_order, shuffled_order
-from tests.oracle.users_who_differ import budget_law, expectation, histogram, messages_shuffled, positive, response
+from tests.oracle.histograms import randomized_response as response
+from tests.oracle.laws import above, histogram, merged, mixed
+from tests.oracle.users_who_differ import budget_law, expectation, messages_shuffled
 
 F = Fraction
 
@@ -21,12 +23,8 @@ def printed_pair(p, beta, q, E, n):
     alpha = beta / (p - 1)
     r = alpha * p / q
     third = 1 - alpha - alpha * p
-    law = {}
-    for a0, a1, mass in ((p * alpha, alpha, r), (alpha, p * alpha, r), (third, third, 1 - 2 * r)):
-        if mass:
-            value = (a0 - E * a1) / mass
-            law[value] = law.get(value, F(0)) + mass
-    return expectation([law] * n) / n
+    atoms = (p * alpha, alpha, r), (alpha, p * alpha, r), (third, third, 1 - 2 * r)
+    return expectation([merged(((a0 - E * a1) / mass, mass) for a0, a1, mass in atoms if mass)] * n) / n
 
 
 def corrected_pair(p, beta, q, E, n):
@@ -34,10 +32,7 @@ def corrected_pair(p, beta, q, E, n):
     alpha = beta / (p - 1)
     r, third = alpha * p / q, (1 - alpha - alpha * p) / q
     atoms = [(q - E * q / p, r), (q / p - E * q, r), (q * (1 - E), third), (F(0), 1 - 2 * r - third)]
-    law = {}
-    for value, mass in atoms:
-        law[value] = law.get(value, F(0)) + mass
-    return expectation([law] * n) / n
+    return expectation([merged(atoms)] * n) / n
 
 
 def truth(table, pair, E, n):
@@ -161,15 +156,10 @@ def test_sampling_without_replacement(k, t, total, sampled):
         bound = g * messages_shuffled(table, [table] * (sampled - 1), inner)
         worst = F(0)
         for others in itertools.combinations_with_replacement(range(k), total - 1):
-            laws = []
-            for x in (0, 1):
-                law = {}
-                groups = list(itertools.combinations((x, *others), sampled))
-                for group in groups:
-                    for h, mass in histogram([table[z] for z in group]).items():
-                        law[h] = law.get(h, F(0)) + mass / len(groups)
-                laws.append(law)
-            worst = max(worst, positive(*laws, E), positive(*laws[::-1], E))
+            groups = [itertools.combinations((x, *others), sampled) for x in (0, 1)]
+            share = F(1, math.comb(total, sampled))
+            laws = [mixed(*((share, histogram([table[z] for z in group])) for group in each)) for each in groups]
+            worst = max(worst, above(*laws, E), above(*laws[::-1], E))
         assert worst <= bound
 
 

@@ -28,6 +28,7 @@ from symamp.literature.forms.blanket_tails import Moments, bennett, hoeffding, m
 from symamp.literature.forms.normal import gaussian_delta
 from symamp.literature.forms.renyi_divergences import shuffled_order
 from symamp.literature.forms.variation_ratio_forms import _Pair
+from tests.oracle.laws import merged, positive_part, sums
 from tests.sampled import some
 
 
@@ -114,14 +115,7 @@ def test_the_inequalities_are_above_the_exact_sum(inequality, k, t, n, e):
     """Exact: E[S_+]/n of the blanket, enumerated in fractions."""
     level, mass = Fraction(e), Fraction(1, t + k - 1)
     atoms = [(t - level, mass), (1 - t * level, mass), (1 - level, (k - 2) * mass), (Fraction(0), 1 - k * mass)]
-    law = {Fraction(0): Fraction(1)}
-    for _ in range(n):
-        out = {}
-        for s, w in law.items():
-            for v, m in atoms:
-                out[s + v] = out.get(s + v, 0) + w * m
-        law = out
-    exact = sum(w * s for s, w in law.items() if s > 0) / n
+    exact = positive_part(sums([merged(atoms)] * n)) / n
     (triple,) = Setting(krr(k, f"log({t})"), 1).laws
     ball = arb(fmpq(level.numerator, level.denominator))
     assert inequality(moments_of(triple, ball), n, ball.log()) >= arb(fmpq(exact.numerator, exact.denominator))

@@ -19,6 +19,7 @@ from symamp.randomizers.noise.density import largest_value
 from symamp.sums.divergence import enclose_divergence
 from symamp.verifier import verify
 from tests.between import enclosed
+from tests.oracle.laws import merged, positive_part, sums
 from tests.sampled import some
 
 X, Y = sp.symbols("x y", real=True)
@@ -196,18 +197,8 @@ def test_thirteen_by_thirteen_pairs_lie_below_the_law_of_all_pairs():
 
 def _positive_part(law, level, n):
     """E[(G_1 + ... + G_n)_+]/n by the law of the sum."""
-    step = {}
-    for r0, r1, mass in law:
-        g = r0 - level * r1
-        step[g] = step.get(g, 0) + mass
-    step[Fraction(0)] = step.get(Fraction(0), 0) + 1 - sum(mass for *_, mass in law)
-    total = {Fraction(0): Fraction(1)}
-    for _ in range(n):
-        further = {}
-        for (s, p), (g, q) in product(total.items(), step.items()):
-            further[s + g] = further.get(s + g, 0) + p * q
-        total = further
-    return sum(p * s for s, p in total.items() if s > 0) / n
+    rest = Fraction(0), 1 - sum(mass for *_, mass in law)
+    return positive_part(sums([merged([*((r0 - level * r1, mass) for r0, r1, mass in law), rest])] * n)) / n
 
 
 @pytest.mark.parametrize("seed", range(4))

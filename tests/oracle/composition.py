@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from tests.oracle.histograms import Triple
+from .histograms import Triple
+from .laws import combined, histogram, merged
 
 Pair = dict[Fraction | None, Fraction]
 """P-mass by the ratio dP/dQ > 0; None stands for the infinite ratio. (Where P has no mass, nothing is counted.)"""
@@ -13,39 +14,14 @@ def pair_of_triple(triple: Triple, n: int) -> Pair:
     """The histograms of one draw of a0 (or a1) and n-1 of a2: grouped by the ratio of their probabilities."""
     a0, a1, a2 = ([Fraction(x) for x in row] for row in triple)
     symbols = [*zip(a0, a1, a2, strict=True), (Fraction(0), Fraction(0), 1 - sum(a2))]
-    law: dict[tuple[int, ...], Fraction] = {(0,) * len(symbols): Fraction(1)}
-    for _ in range(n - 1):
-        law = _with(law, [c for _, _, c in symbols])
-    law0, law1 = (_with(law, [s[b] for s in symbols]) for b in (0, 1))
-    result: Pair = {}
-    for histogram, p in law0.items():
-        q = law1.get(histogram, Fraction(0))
-        key = p / q if q else None
-        result[key] = result.get(key, Fraction(0)) + p
-    return result
-
-
-def _with(law: dict[tuple[int, ...], Fraction], masses: Sequence[Fraction]) -> dict[tuple[int, ...], Fraction]:
-    out: dict[tuple[int, ...], Fraction] = {}
-    for histogram, p in law.items():
-        for y, mass in enumerate(masses):
-            if mass:
-                key = (*histogram[:y], histogram[y] + 1, *histogram[y + 1 :])
-                out[key] = out.get(key, Fraction(0)) + p * mass
-    return out
+    others = histogram([[c for _, _, c in symbols]] * (n - 1), {(0,) * len(symbols): Fraction(1)})
+    law0, law1 = (histogram([[s[b] for s in symbols]], others) for b in (0, 1))
+    return merged((p / law1[seen] if law1.get(seen) else None, p) for seen, p in law0.items())
 
 
 def product(pairs: Iterable[Pair]) -> Pair:
     """The pair of the products, one factor for each pair."""
-    result: Pair = {Fraction(1): Fraction(1)}
-    for pair in pairs:
-        out: Pair = {}
-        for r, p in result.items():
-            for s, q in pair.items():
-                key = None if r is None or s is None else r * s
-                out[key] = out.get(key, Fraction(0)) + p * q
-        result = out
-    return result
+    return combined(pairs, lambda r, s: None if r is None or s is None else r * s, {Fraction(1): Fraction(1)})
 
 
 def divergence(pair: Pair, E: Fraction) -> Fraction:

@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import Any
 
+from .laws import merged
+
 
 def is_worse(worse: Any, better: Any, E: Fraction) -> bool:
     """Whether the divergence of ``better`` at E is at most that of ``worse`` for every n.
@@ -16,10 +18,8 @@ def is_worse(worse: Any, better: Any, E: Fraction) -> bool:
 
 def _law(triple: Any, E: Fraction) -> tuple[dict[Fraction, Fraction], Fraction]:
     """The masses of G = r0 - E r1, what is missing at 0, and the singular part."""
-    law = {Fraction(0): Fraction(1)}
-    for r0, r1, mass in (map(Fraction, map(str, c)) for c in triple.components):
-        law[r0 - E * r1] = law.get(r0 - E * r1, Fraction(0)) + mass
-        law[Fraction(0)] -= mass
+    atoms = [tuple(map(Fraction, map(str, c))) for c in triple.components]
+    law = merged([(Fraction(0), 1 - sum(m for *_, m in atoms)), *((r0 - E * r1, m) for r0, r1, m in atoms)])
     alone = ((Fraction(str(a)), Fraction(str(b))) for a, b in triple.singular)
     return law, sum((max(a - E * b, Fraction(0)) for a, b in alone), Fraction(0))
 

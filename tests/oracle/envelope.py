@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tests.oracle.histograms import Row, multinomial_positive_part
+from .histograms import Row, multinomial_positive_part
+from .laws import histogram, merged
 
 Law = dict[Fraction, Fraction]
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -22,29 +23,13 @@ def difference(row0: Row, row1: Row, E: Fraction) -> list[Fraction]:
 
 def divergence_of_signed(g: Row, rows: Sequence[Row]) -> Fraction:
     """The largest value of sum g(y) E T(y, Y_1, ...) over symmetric tests T: the victim's g among the other users."""
-    law: dict[tuple[int, ...], Fraction] = {}
-    for y, weight in enumerate(g):
-        law[tuple(int(i == y) for i in range(len(g)))] = weight
-    for row in rows:
-        out: dict[tuple[int, ...], Fraction] = {}
-        for histogram, mass in law.items():
-            for y, weight in enumerate(row):
-                key = (*histogram[:y], histogram[y] + 1, *histogram[y + 1 :])
-                out[key] = out.get(key, ZERO) + mass * weight
-        law = out
-    return sum((mass for mass in law.values() if mass > 0), ZERO)
+    return sum((mass for mass in histogram([g, *rows]).values() if mass > 0), ZERO)
 
 
 def own_law(g: Row, row: Row) -> tuple[Law, Fraction]:
     """The law of g/R(x) under R(x), and the mass of the positive part of g where R(x) is 0."""
-    law: Law = {}
-    singular = ZERO
-    for a, mass in zip(g, row, strict=True):
-        if mass > 0:
-            law[a / mass] = law.get(a / mass, ZERO) + mass
-        else:
-            singular += max(a, ZERO)
-    return law, singular
+    law = merged((a / mass, mass) for a, mass in zip(g, row, strict=True) if mass > 0)
+    return law, sum((max(a, ZERO) for a, mass in zip(g, row, strict=True) if mass == 0), ZERO)
 
 
 def transform(law: Law, u: Fraction) -> Fraction:
@@ -91,10 +76,7 @@ def two_level_law(E: Fraction, t: Fraction, distance: Fraction) -> Law:
     """The four-atom law: values t - E and 1 - t E of mass p = distance/(t - 1) each, 1 - E of 1 - p - t p, else 0."""
     p = distance / (t - 1)
     atoms = [(t - E, p), (1 - t * E, p), (1 - E, 1 - p - t * p), (ZERO, t * p - p)]
-    law: Law = {}
-    for v, m in atoms:
-        law[v] = law.get(v, ZERO) + m
-    return {v: m for v, m in law.items() if m != 0}
+    return {v: m for v, m in merged(atoms).items() if m != 0}
 
 
 def two_level_bound(E: Fraction, t: Fraction, distance: Fraction, n: int) -> Fraction:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import comb
 
-from tests.oracle.envelope import ONE, ZERO, Law
+from .envelope import ONE, ZERO, Law
+from .laws import mixed as mixture
 
 
 def closed_form(laws: Sequence[Law], weights: Sequence[Fraction]) -> Fraction:
@@ -51,11 +52,7 @@ def at(laws: Sequence[Law], counts: Sequence[int], weights: Sequence[Fraction] |
 
 def mixed(laws: Sequence[Law], shares: Sequence[Fraction]) -> Law:
     """The mixture of laws."""
-    found: Law = {}
-    for law, share in zip(laws, shares, strict=True):
-        for w, q in law.items():
-            found[w] = found.get(w, ZERO) + share * q
-    return found
+    return mixture(*zip(shares, laws, strict=True))
 
 
 def comonotone(one: Law, other: Law) -> bool:

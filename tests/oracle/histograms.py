@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
 
+from .laws import merged, together
+
 Row = Sequence[Fraction]
 Table = Sequence[Row]
 Law = dict[tuple[int, ...], int]
@@ -162,16 +164,8 @@ def blanket_components(
     table: Table, x0: int, x1: int
 ) -> tuple[dict[tuple[Fraction, Fraction], Fraction], list[tuple[Fraction, Fraction]]]:
     """Mass of m by ratios (R(x0)/m, R(x1)/m), and the pairs of masses of the messages with m(y) = 0, unmerged."""
-    components: dict[tuple[Fraction, Fraction], Fraction] = {}
-    singular = []
-    for column in zip(*table, strict=True):
-        m = min(column)
-        if m > 0:
-            ratios = (column[x0] / m, column[x1] / m)
-            components[ratios] = components.get(ratios, Fraction(0)) + m
-        else:
-            singular.append((column[x0], column[x1]))
-    return components, singular
+    columns = [(min(column), column[x0], column[x1]) for column in zip(*table, strict=True)]
+    return merged(((a / m, b / m), m) for m, a, b in columns if m > 0), [(a, b) for m, a, b in columns if m == 0]
 
 
 def multinomial_positive_part(values: Sequence[Fraction], masses: Sequence[Fraction], n: int) -> Fraction:
@@ -199,9 +193,7 @@ def blanket_divergence(table: Table, x0: int, x1: int, n: int, E: Fraction) -> F
     """The blanket bound on D_E for the ordered pair, through E[S_+]/n and the singular part."""
     E = Fraction(E)
     components, singular = blanket_components(table, x0, x1)
-    law: dict[Fraction, Fraction] = {}
-    for (r0, r1), mass in components.items():
-        law[r0 - E * r1] = law.get(r0 - E * r1, Fraction(0)) + mass
+    law = merged((r0 - E * r1, mass) for (r0, r1), mass in components.items())
     smooth = multinomial_positive_part(list(law), list(law.values()), n) / n
     return smooth + sum((max(a0 - E * a1, Fraction(0)) for a0, a1 in singular), Fraction(0))
 
@@ -268,16 +260,8 @@ def hadamard_response(K: int, t: Fraction) -> list[list[Fraction]]:
 
 def unary_encoding(D: int, keep: Fraction, flip: Fraction) -> list[list[Fraction]]:
     """Unary encoding: bit x is 1 with probability `keep`, every other bit with probability `flip`."""
-    rows = []
-    for x in range(D):
-        ones = [keep if i == x else flip for i in range(D)]
-        rows.append(
-            [
-                math.prod((p if bit else 1 - p for p, bit in zip(ones, bits, strict=True)), start=Fraction(1))
-                for bits in itertools.product((0, 1), repeat=D)
-            ]
-        )
-    return rows
+    coins = [[{0: 1 - p, 1: p} for p in (keep if i == x else flip for i in range(D))] for x in range(D)]
+    return [list(together(*row).values()) for row in coins]
 
 
 WEIGHTS = (1, 1, 2, 3, 4, 5, 7, 9, 14)

@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
-from math import comb, prod
+from math import exp, prod
+
+from .histograms import randomized_response, subset_selection, unary_encoding
+from .laws import combined, merged
 
 Table = Sequence[Sequence[Fraction]]
 Law = dict[tuple[Fraction, Fraction], Fraction]
@@ -30,37 +33,23 @@ def parallel_table(
 
 def components(rows: Table, x: int, z: int, other: int | None = None) -> tuple[Law, list[tuple[Fraction, Fraction]]]:
     """({(ratio0, ratio1): mass}, singular) of the blanket, or of the data set in which the others hold ``other``."""
-    law: Law = {}
-    singular: dict[Fraction, tuple[Fraction, Fraction]] = {}
-    for y in range(len(rows[0])):
-        a, b = rows[x][y], rows[z][y]
-        m = min(row[y] for row in rows) if other is None else rows[other][y]
-        if m:
-            law[a / m, b / m] = law.get((a / m, b / m), Fraction(0)) + m
-        elif a or b:
-            share = a / (a + b)
-            before = singular.get(share, (Fraction(0), Fraction(0)))
-            singular[share] = before[0] + a, before[1] + b
-    return law, sorted(singular.values())
+    hidden = [min(column) for column in zip(*rows, strict=True)] if other is None else rows[other]
+    columns = list(zip(rows[x], rows[z], hidden, strict=True))
+    alone = merged((a / (a + b), a + b) for a, b, m in columns if not m and (a or b))
+    law = merged(((a / m, b / m), m) for a, b, m in columns if m)
+    return law, sorted((share * both, (1 - share) * both) for share, both in alone.items())
 
 
 # ------------------------------------------------------------------------------------------------------- Theorem 2
 
 
 def multiplied(first: Law, second: Law) -> Law:
-    found: Law = {}
-    for (a, b), m in first.items():
-        for (c, d), w in second.items():
-            found[a * c, b * d] = found.get((a * c, b * d), Fraction(0)) + m * w
-    return found
+    return combined([second], lambda a, b: (a[0] * b[0], a[1] * b[1]), first)
 
 
 def same(law: Law) -> Law:
     """The law of a coordinate in which both inputs are x0."""
-    found: Law = {}
-    for (a, _), m in law.items():
-        found[a, a] = found.get((a, a), Fraction(0)) + m
-    return found
+    return merged(((a, a), m) for (a, _), m in law.items())
 
 
 def at_distance(law: Law, m: int) -> list[Law]:
@@ -76,10 +65,7 @@ def at_distance(law: Law, m: int) -> list[Law]:
 
 def values(law: Law, E: Fraction) -> dict[Fraction, Fraction]:
     """The law of G = r0 - E r1, the null value without its mass."""
-    found: dict[Fraction, Fraction] = {}
-    for (a, b), m in law.items():
-        found[a - E * b] = found.get(a - E * b, Fraction(0)) + m
-    return found
+    return merged((a - E * b, m) for (a, b), m in law.items())
 
 
 def is_below(smaller: Law, larger: Law, E: Fraction) -> bool:
@@ -100,11 +86,10 @@ def is_below(smaller: Law, larger: Law, E: Fraction) -> bool:
 def mechanisms(t: Fraction, s: Fraction) -> Iterator[tuple[str, Table]]:
     """Small extremal mechanisms of ratio t = s^2 per coordinate."""
     for k in (2, 3, 10):
-        total = t + k - 1
-        yield f"{k}-RR", [[(t if x == y else Fraction(1)) / total for y in range(k)] for x in range(k)]
+        yield f"{k}-RR", randomized_response(k, t)
     for D in (2, 4):
-        yield f"RAPPOR({D})", unary(D, s / (s + 1), 1 / (s + 1))
-    yield "OUE(3)", unary(3, Fraction(1, 2), 1 / (t + 1))
+        yield f"RAPPOR({D})", unary_encoding(D, s / (s + 1), 1 / (s + 1))
+    yield "OUE(3)", unary_encoding(3, Fraction(1, 2), 1 / (t + 1))
     for D in (2, 3):
         hashes = list(product(range(2), repeat=D))
         rows = [
@@ -112,31 +97,13 @@ def mechanisms(t: Fraction, s: Fraction) -> Iterator[tuple[str, Table]]:
             for x in range(D)
         ]
         yield f"BLH({D})", rows
-    subsets = [y for y in product((0, 1), repeat=4) if sum(y) == 2]
-    total = comb(3, 1) * t + comb(3, 2)
-    yield "subset(4, 2)", [[(t if y[x] else Fraction(1)) / total for y in subsets] for x in range(4)]
-
-
-def unary(D: int, p: Fraction, q: Fraction) -> list[list[Fraction]]:
-    words = list(product((0, 1), repeat=D))
-    return [
-        [
-            prod(
-                ((p if i == x else q) if bit else 1 - (p if i == x else q) for i, bit in enumerate(w)),
-                start=Fraction(1),
-            )
-            for w in words
-        ]
-        for x in range(D)
-    ]
+    yield "subset(4, 2)", subset_selection(4, 2, t)
 
 
 def comparisons(
     counts: Sequence[int], budgets: Sequence[float], levels: int
 ) -> Iterator[tuple[str, int, float, int, Fraction, bool]]:
     """Yield (mechanism, m, total budget, d, E, whether distance d is proved to be at most d + 1)."""
-    from math import exp
-
     for m in counts:
         for budget in budgets:
             s = Fraction(exp(budget / m / 2)).limit_denominator(1000)

@@ -33,6 +33,7 @@ from .histograms import (
     worst_case_triple,
     worst_true_divergence,
 )
+from .laws import above, combined, in_order
 
 ORDERS = (Fraction(1), Fraction(11, 10), Fraction(3, 2), Fraction(2), Fraction(7, 2), Fraction(8))
 KINDS = tuple(itertools.product((False, True), repeat=2))
@@ -40,14 +41,7 @@ KINDS = tuple(itertools.product((False, True), repeat=2))
 
 def brute_force_divergence(rows0, rows1, E):
     """Enumerate every sequence of reports, sort it, and compare the two laws of the sorted sequence."""
-    laws = []
-    for rows in (rows0, rows1):
-        law = {}
-        for reports in itertools.product(range(len(rows[0])), repeat=len(rows)):
-            key = tuple(sorted(reports))
-            law[key] = law.get(key, 0) + math.prod(row[y] for row, y in zip(rows, reports, strict=True))
-        laws.append(law)
-    return sum((max(mass - E * laws[1].get(key, 0), Fraction(0)) for key, mass in laws[0].items()), Fraction(0))
+    return above(*map(in_order, (rows0, rows1)), E)
 
 
 def brute_force_positive_part(values, masses, n):
@@ -394,10 +388,7 @@ def test_blanket_of_a_joint_mechanism_multiplies(seed):
     # The joint mechanism's inputs are pairs: x0 = (0, 1) and x1 = (1, 0) differ in both coordinates.
     x0, x1 = 1, len(second)
     (c1, _), (c2, _) = blanket_components(first, 0, 1), blanket_components(second, 1, 0)
-    expected = {}
-    for ((r0, r1), mass), ((s0, s1), other) in itertools.product(c1.items(), c2.items()):
-        expected[r0 * s0, r1 * s1] = expected.get((r0 * s0, r1 * s1), Fraction(0)) + mass * other
-    assert blanket_components(joint, x0, x1)[0] == expected
+    assert blanket_components(joint, x0, x1)[0] == combined([c2], lambda r, s: (r[0] * s[0], r[1] * s[1]), c1)
 
 
 # --- the generator

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from . import coordinates, histograms
+from . import coordinates, histograms, laws
 from .histograms import divergence_of_users as divergence
+from .laws import histogram as law_of
+from .laws import mixed, together
 from .world import Curve, Days, Group, Table, Truth, Unary, World
 
 F = Fraction
@@ -22,30 +24,7 @@ TABLES = THREE, SKEW, FAR
 
 
 def above(p, q, E=E):
-    return sum(max(mass - E * q.get(v, F(0)), F(0)) for v, mass in p.items())
-
-
-def mixed(*weighted):
-    """The law that is one of some with these weights."""
-    found = {}
-    for weight, law in weighted:
-        for v, p in law.items():
-            found[v] = found.get(v, F(0)) + weight * p
-    return found
-
-
-def law_of(rows):
-    """The law of the histogram of independent messages."""
-    law = {(0,) * len(rows[0]): F(1)}
-    for row in rows:
-        moved = (({(*v[:y], v[y] + 1, *v[y + 1 :]): m for v, m in law.items()}, p) for y, p in enumerate(row))
-        law = mixed(*((p, law) for law, p in moved if p))
-    return law
-
-
-def together(*laws):
-    """The law of independent views."""
-    return {tuple(v for v, _ in c): math.prod(p for _, p in c) for c in itertools.product(*(x.items() for x in laws))}
+    return laws.above(p, q, E)
 
 
 # --- views
@@ -58,10 +37,7 @@ def test_sums_of_bits_are_two_sums(size, n):
     chances = coordinates.unary(size, p, q)
 
     def bits(counts, extra):
-        law = {0: F(1)}
-        for chance in (p,) * counts + (q,) * (n - 1 - counts) + (extra,):
-            law = mixed((1 - chance, law), (chance, {k + 1: m for k, m in law.items()}))
-        return law
+        return laws.sums({0: 1 - c, 1: c} for c in (p,) * counts + (q,) * (n - 1 - counts) + (extra,))
 
     for others in itertools.combinations_with_replacement(range(size), n - 1):
         told = above(*(coordinates.law_of_sums(chances, (x, *others)) for x in (0, 1)))
@@ -110,13 +86,7 @@ def test_coordinates_that_depend_on_each_other_are_no_product():
     hot = [{tuple(int(i == y) for i in range(3)): p for y, p in enumerate(row)} for row in rows]
 
     def sums(row, other):
-        return mixed(
-            *(
-                (p * q, {tuple(map(sum, zip(a, b, strict=True))): F(1)})
-                for a, p in row.items()
-                for b, q in other.items()
-            )
-        )
+        return laws.combined([other], lambda a, b: tuple(map(sum, zip(a, b, strict=True))), row)
 
     bits = [[{0: 1 - row[i], 1: row[i]} for i in (0, 1)] for row in rows[:2]]
     assert above(sums(hot[0], hot[2]), sums(hot[1], hot[2])) == divergence([rows[0], rows[2]], [rows[1], rows[2]], E)
@@ -133,13 +103,12 @@ def test_rejected_vectors_cost_little(most):
     rows = [Unary(3, p, q).row(x) for x in range(3)]
     f = max(sum(mass for y, mass in row.items() if sum(y) > most) for row in rows)
 
+    def seen(messages, kept):
+        left = [y for y in messages if not kept or sum(y) <= most]
+        return len(left), tuple(map(sum, zip((0, 0, 0), *left, strict=True)))
+
     def law(data, kept):
-        found = {}
-        for c in itertools.product(*(rows[x].items() for x in data)):
-            left = [y for y, _ in c if not kept or sum(y) <= most]
-            key = len(left), tuple(map(sum, zip((0, 0, 0), *left, strict=True)))
-            found[key] = found.get(key, F(0)) + math.prod(m for _, m in c)
-        return found
+        return laws.merged((seen(c, kept), m) for c, m in together(*(rows[x] for x in data)).items())
 
     whole, less = ([law((x, 2), kept) for x in (0, 1)] for kept in (False, True))
     assert above(*less) <= above(*whole) + (1 + E) * n * f

@@ -24,35 +24,16 @@ from symamp.verifier import verify
 from symamp.verifier.certificate import VERSION
 
 from . import histograms
+from .laws import above, merged, mixed, sums, together
+from .laws import histogram as law_of_counts
 from .world import Days, Group, Joint, Table, Truth, World
 
 F = Fraction
 E = F(3, 2)
 
 
-def law_of_counts(rows):
-    """The law of the histogram of independent messages."""
-    law = {(0,) * len(rows[0]): F(1)}
-    for row in rows:
-        step = {}
-        for view, mass in law.items():
-            for y, p in enumerate(row):
-                key = (*view[:y], view[y] + 1, *view[y + 1 :])
-                step[key] = step.get(key, F(0)) + mass * p
-        law = step
-    return law
-
-
-def together(laws):
-    """The law of independent views."""
-    return {
-        tuple(v for v, _ in views): math.prod(p for _, p in views)
-        for views in itertools.product(*(law.items() for law in laws))
-    }
-
-
 def divergence(first, second):
-    return sum(max(p - E * second.get(view, 0), 0) for view, p in first.items())
+    return above(first, second, E)
 
 
 def three_ways(k, r, n):
@@ -61,7 +42,7 @@ def three_ways(k, r, n):
     tuples = [[math.prod(c) for c in itertools.product(row, repeat=r)] for row in rows]
     other = k - 1
     shuffled = [law_of_counts([rows[x]] * r + [rows[other]] * (r * (n - 1))) for x in (0, 1)]
-    rounds = [together([law_of_counts([rows[x]] + [rows[other]] * (n - 1))] * r) for x in (0, 1)]
+    rounds = [together(*[law_of_counts([rows[x]] + [rows[other]] * (n - 1))] * r) for x in (0, 1)]
     bundled = [law_of_counts([tuples[x]] + [tuples[other]] * (n - 1)) for x in (0, 1)]
     return tuple(divergence(*laws) for laws in (shuffled, rounds, bundled))
 
@@ -133,18 +114,9 @@ def test_renyi_divergences_and_trade_offs(name):
 
 
 def shuffled_at(rows, r, n, steps, x0, x1, other):
-    """The law of the sum of steps, and the divergence of it, by all messages."""
-    laws = []
-    for x in (x0, x1):
-        law = {0: F(1)}
-        for row in [rows[x]] * r + [rows[other]] * (r * (n - 1)):
-            new = {}
-            for view, mass in law.items():
-                for y, p in enumerate(row):
-                    new[view + steps[y]] = new.get(view + steps[y], F(0)) + mass * p
-            law = new
-        laws.append(law)
-    return divergence(*laws)
+    """The divergence of the sum of steps, by all messages."""
+    each = [merged(zip(steps, row, strict=True)) for row in rows]
+    return divergence(*(sums([each[x]] * r + [each[other]] * (r * (n - 1))) for x in (x0, x1)))
 
 
 @pytest.mark.parametrize(("k", "r", "n"), [(2, 3, 4), (3, 2, 1), (3, 3, 4), (5, 2, 6)])
@@ -257,18 +229,8 @@ def random_claim(rng):
     r, n, lost = rng.randint(1, 3), rng.randint(1, 3), rng.choice((F(0), F(1, 3)))
     rows = [[F(x, 12) for x in rng.choice(((6, 4, 2), (1, 5, 6), (3, 3, 6), (8, 0, 4)))] for _ in range(3)]
     signs = [rng.randint(-2, 2) for _ in range(3)]
-    laws = []
-    for x in (0, 1):
-        law = {0: F(1)}
-        for i in range(n * r):
-            row = [(p * (1 - lost), s) for p, s in zip(rows[2], signs, strict=True)] + [(lost, 0)]
-            row = list(zip(rows[x], signs, strict=True)) if i < r else row
-            new = {}
-            for view, mass in law.items():
-                for p, step in row:
-                    new[view + step] = new.get(view + step, F(0)) + mass * p
-            law = new
-        laws.append(law)
+    each = [merged(zip(signs, row, strict=True)) for row in rows]
+    laws = [sums([each[x]] * r + [mixed((1 - lost, each[2]), (lost, {0: 1}))] * (r * (n - 1))) for x in (0, 1)]
     k = rng.randint(-2, 4)
     value = sum(p - E * laws[1].get(s, F(0)) for s, p in laws[0].items() if s >= k)
     value -= E * sum(q for s, q in laws[1].items() if s >= k and s not in laws[0])
@@ -378,12 +340,8 @@ def memoised(n, absent):
     rows = [tuple(row) for row in histograms.randomized_response(3, F(3))]
 
     def law(data):
-        found = {}
-        for messages in itertools.product(range(3), repeat=n):
-            mass = math.prod(rows[x][y] for x, y in zip(data, messages, strict=True))
-            days = tuple(sorted(messages)), tuple(sorted(messages[1:] if absent else messages))
-            found[days] = found.get(days, F(0)) + mass
-        return found
+        every = together(*(dict(enumerate(rows[x])) for x in data))
+        return merged(((tuple(sorted(y)), tuple(sorted(y[1:] if absent else y))), mass) for y, mass in every.items())
 
     return divergence(*(law((x,) + (2,) * (n - 1)) for x in (0, 1)))
 
@@ -421,13 +379,9 @@ def worst_of_lost(rows, r, n, lost, E, seen):
                 views = (
                     [[row for user in sent for row in user]] if seen == "shuffled" else list(zip(*sent, strict=True))
                 )
-            laws.append(together([law_of_counts(view) for view in views]))
+            laws.append(together(*(law_of_counts(view) for view in views)))
         worst = max(worst, *(above(a, b, E) for a, b in itertools.permutations(laws, 2)))
     return worst
-
-
-def above(first, second, E):
-    return sum(max(p - E * second.get(view, 0), 0) for view, p in first.items())
 
 
 @pytest.mark.parametrize("seen", ["shuffled", "rounds", "bundled"])

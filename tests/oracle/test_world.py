@@ -1,7 +1,6 @@
 """The oracle of worlds against hand computations, brute force, and the oracles that were written before it."""
 
 import itertools
-import math
 from fractions import Fraction
 from random import Random
 
@@ -10,6 +9,7 @@ import pytest
 from tests.sampled import some
 
 from . import composition, histograms, joint, users_who_differ
+from .laws import above, in_order, mixed
 from .world import (
     Adaptive,
     AnyTwo,
@@ -235,19 +235,14 @@ def test_all_chosen_none_lost_and_data_of_users_alike(seed):
 def test_chosen_by_enumerating_reports():
     """A sample by the law of sorted reports, subset by subset."""
     rows = drawn_table(Random(5), 2, 3)
-    laws = []
-    for data in ((0, 1, 1), (1, 1, 1)):
-        law = {}
-        for chosen in itertools.combinations(data, 2):
-            for reports in itertools.product(range(3), repeat=2):
-                key = tuple(sorted(reports))
-                p = math.prod(rows[x][y] for x, y in zip(chosen, reports, strict=True))
-                law[key] = law.get(key, 0) + p / 3
-        laws.append(law)
+    laws = [
+        mixed(*((F(1, 3), in_order([rows[x] for x in chosen])) for chosen in itertools.combinations(data, 2)))
+        for data in ((0, 1, 1), (1, 1, 1))
+    ]
     truth = alike(3, table(rows), takes_part=Chosen(2))
     for E in ORDERS:
         found = truth.between([(0, 0), (0, 1), (0, 1)], [(0, 1), (0, 1), (0, 1)], E)
-        assert found == users_who_differ.positive(*laws, E)
+        assert found == above(*laws, E)
 
 
 def test_rounds_whose_data_are_chosen_later():

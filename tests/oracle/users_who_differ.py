@@ -6,21 +6,17 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from random import Random
 
-ZERO, ONE = Fraction(0), Fraction(1)
+from .histograms import normalised
+from .laws import ONE, ZERO, above, histogram, merged, mixed, sums
+
 Table = Sequence[Sequence[Fraction]]
 Adaptive = Callable[[tuple[int, ...]], Table]
 """The table of a position, given all earlier outputs."""
 
 
-def positive(law0: dict, law1: dict, E: Fraction) -> Fraction:
-    """The hockey-stick divergence of two finite laws."""
-    return sum((max(mass - E * law1.get(key, ZERO), ZERO) for key, mass in law0.items()), ZERO)
-
-
 def transcripts(positions: Sequence[Adaptive], data: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
     """The law of the published outputs when the data are permuted uniformly."""
-    law: dict[tuple[int, ...], Fraction] = {}
-    orders = list(itertools.permutations(data))
+    laws, orders = [], list(itertools.permutations(data))
     for order in orders:
         partial: dict[tuple[int, ...], Fraction] = {(): Fraction(1, len(orders))}
         for position, x in zip(positions, order, strict=True):
@@ -30,9 +26,8 @@ def transcripts(positions: Sequence[Adaptive], data: Sequence[int]) -> dict[tupl
                 for y, chance in enumerate(position(z)[x])
                 if chance
             }
-        for z, mass in partial.items():
-            law[z] = law.get(z, ZERO) + mass
-    return law
+        laws.append((ONE, partial))
+    return mixed(*laws)
 
 
 def data_shuffled(positions: Sequence[Adaptive], inputs: int, E: Fraction) -> Fraction:
@@ -40,13 +35,12 @@ def data_shuffled(positions: Sequence[Adaptive], inputs: int, E: Fraction) -> Fr
     n, worst = len(positions), ZERO
     for others in itertools.combinations_with_replacement(range(inputs), n - 1):
         laws = [transcripts(positions, (x, *others)) for x in range(inputs)]
-        worst = max([worst, *(positive(a, b, E) for a, b in itertools.permutations(laws, 2))])
+        worst = max([worst, *(above(a, b, E) for a, b in itertools.permutations(laws, 2))])
     return worst
 
 
 def random_row(size: int, random: Random) -> list[Fraction]:
-    weights = [random.randint(1, 6) for _ in range(size)]
-    return [Fraction(w, sum(weights)) for w in weights]
+    return normalised([[random.randint(1, 6) for _ in range(size)]])[0]
 
 
 def random_table(inputs: int, messages: int, random: Random, *, some_never: bool = False) -> Table:
@@ -85,11 +79,6 @@ def adaptive(inputs: int, messages: int, t: Fraction, seed: int) -> Adaptive:
     return position
 
 
-def response(k: int, t: Fraction) -> Table:
-    """k-ary randomized response."""
-    return [[(t if x == y else ONE) / (t + k - 1) for y in range(k)] for x in range(k)]
-
-
 def constant(table: Table) -> Adaptive:
     return lambda _: table
 
@@ -112,10 +101,7 @@ def expectation(laws: Sequence[dict[Fraction, Fraction]]) -> Fraction:
 def budget_law(t: Fraction, E: Fraction) -> dict[Fraction, Fraction]:
     """G* of a budget."""
     high, share = (t - E, 1 / (t + 1)) if t >= E else (-t * (E - t), 1 / (t * (t + 1)))
-    law = {ZERO: ONE - share - 1 / (t + 1)}
-    for v, m in ((high, share), (1 - t * E, 1 / (t + 1))):
-        law[v] = law.get(v, ZERO) + m
-    return law
+    return merged([(ZERO, ONE - share - 1 / (t + 1)), (high, share), (1 - t * E, 1 / (t + 1))])
 
 
 def theorem_c(budgets: Sequence[Fraction], E: Fraction) -> Fraction:
@@ -126,30 +112,13 @@ def theorem_c(budgets: Sequence[Fraction], E: Fraction) -> Fraction:
 # ---------------------------------------------------------------------------------------------------- messages shuffled
 
 
-def histogram(rows: Sequence[Sequence[Fraction]]) -> dict[tuple[int, ...], Fraction]:
-    """The law of the histogram of one message from each row."""
-    law: dict[tuple[int, ...], Fraction] = {(0,) * len(rows[0]): ONE}
-    for row in rows:
-        out: dict[tuple[int, ...], Fraction] = {}
-        for counts, mass in law.items():
-            for y, chance in enumerate(row):
-                if chance:
-                    key = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
-                    out[key] = out.get(key, ZERO) + mass * chance
-        law = out
-    return law
-
-
 def messages_shuffled(victim: Table, others: Sequence[Table], E: Fraction, dropout: Fraction = ZERO) -> Fraction:
     """The largest divergence over the victim's pairs and all inputs of the others; theirs may be lost unseen."""
     worst = ZERO
     for chosen in itertools.product(*(range(len(table)) for table in others)):
         rest = [[*((1 - dropout) * p for p in table[x]), dropout] for table, x in zip(others, chosen, strict=True)]
-        laws: list[dict] = [{} for _ in victim]
-        for law, row in zip(laws, victim, strict=True):
-            for (*seen, _), mass in histogram([[*row, ZERO], *rest]).items():
-                law[tuple(seen)] = law.get(tuple(seen), ZERO) + mass
-        worst = max([worst, *(positive(a, b, E) for a, b in itertools.permutations(laws, 2))])
+        laws = [merged((seen[:-1], p) for seen, p in histogram([[*row, ZERO], *rest]).items()) for row in victim]
+        worst = max([worst, *(above(a, b, E) for a, b in itertools.permutations(laws, 2))])
     return worst
 
 
@@ -157,17 +126,9 @@ def delta_bar(
     victim: Table, pair: tuple[int, int], masses: Sequence[Fraction], blanket: Sequence[Fraction], E: Fraction
 ):
     """E[Delta_{C+1}] of Theorem D, for a blanket that is nowhere 0."""
-    law: dict[Fraction, Fraction] = {}
-    for a, c, b in zip(victim[pair[0]], victim[pair[1]], blanket, strict=True):
-        v = (a - E * c) / b
-        law[v] = law.get(v, ZERO) + b
-    chance = [ONE]
-    for g in masses:
-        chance = [
-            (chance[i] if i < len(chance) else ZERO) * (1 - g) + (chance[i - 1] * g if i else ZERO)
-            for i in range(len(chance) + 1)
-        ]
-    return sum((p * expectation([law] * (m + 1)) / (m + 1) for m, p in enumerate(chance)), ZERO)
+    law = merged(((a - E * c) / b, b) for a, c, b in zip(victim[pair[0]], victim[pair[1]], blanket, strict=True))
+    hidden = sums({0: 1 - g, 1: g} for g in masses)
+    return sum((p * expectation([law] * (m + 1)) / (m + 1) for m, p in hidden.items()), ZERO)
 
 
 def behind_poisson(

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import pytest
 import sympy as sp
@@ -12,6 +11,10 @@ import symamp as sa
 from symamp.errors import ContradictionError, SupportMismatchError
 from symamp.numbers.dyadic import Dyadic
 from symamp.questions.bracket import Interval
+from tests.oracle.histograms import randomized_response
+from tests.oracle.laws import histogram
+
+BINARY = randomized_response(2, Fraction(3))
 
 RR3 = sa.RandomizedResponse(k=2, eps0="log(3)")
 ATTRIBUTE = sa.joint([RR3] * 2, neighbours="one_attribute")
@@ -25,23 +28,6 @@ def table(**rows: str) -> sa.FiniteMechanism:
 
 
 NEAR = table(x0="34 33 33", x1="33 34 33", x9="10 10 80")
-
-
-def binary(t: Fraction) -> list[list[Fraction]]:
-    return [[t / (t + 1), 1 / (t + 1)], [1 / (t + 1), t / (t + 1)]]
-
-
-def histograms(rows: list[list[Fraction]]) -> dict[tuple[int, ...], Fraction]:
-    """The law of the histogram of independent reports."""
-    out: dict[tuple[int, ...], Fraction] = {}
-    for messages in product(range(len(rows[0])), repeat=len(rows)):
-        key = tuple(sorted(messages))
-        out[key] = out.get(key, Fraction(0)) + math.prod(row[y] for row, y in zip(rows, messages, strict=True))
-    return out
-
-
-def excess(p: dict, q: dict, level: Fraction) -> Fraction:
-    return sum((max(mass - level * q.get(key, 0), Fraction(0)) for key, mass in p.items()), Fraction(0))
 
 
 # ------------------------------------------------------------------------------- all inputs and the compared inputs
@@ -179,8 +165,8 @@ def test_rounds_next_to_the_largest_loss(below):
     """Both rounds have the largest loss: 2 users, both messages named; nothing else exceeds eps."""
     rounds = sa.profile(RR3, n=2).rounds(2)
     answer = rounds.delta(f"2*log(3)-{below}")
-    p = histograms([binary(Fraction(3))[0]] * 2)
-    q = histograms([binary(Fraction(3))[1], binary(Fraction(3))[0]])
+    p = histogram([BINARY[0]] * 2)
+    q = histogram([BINARY[1], BINARY[0]])
     assert max(p[h] / q[h] for h in p) == 3
     some = max(m for h, m in p.items() if m / q[h] == 3) ** 2
     assert 0.0 < answer.lower <= float(some) * float(below) * (1 + 1e-4)

@@ -8,7 +8,7 @@ from published.table_three import audit_table_three, balcer_cheu, balls_into_bin
 
 import symamp as sa
 from symamp.errors import ArgumentError
-from tests.oracle.users_who_differ import histogram, positive
+from tests.oracle.laws import above, histogram
 
 F = Fraction
 FINDINGS = list(audit_table_three())
@@ -17,7 +17,7 @@ FINDINGS = list(audit_table_three())
 def by_hand(real0, real1, blanket, blankets, E):
     """The divergence of the multisets, by exhaustion."""
     laws = [histogram([row] + [blanket] * blankets) for row in (real0, real1)]
-    return max(positive(a, b, E) for a, b in itertools.permutations(laws, 2))
+    return max(above(a, b, E) for a, b in itertools.permutations(laws, 2))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_full_protocol_refutes_the_row_too():
     for other in ((1, 0), (0, 1)):
         rest = [law[other]] + [law[0, 0]] * 4
         laws = [histogram([law[x], *rest]) for x in ((1, 0), (0, 1))]
-        worst = max([worst, *(positive(a, b, E) for a, b in itertools.permutations(laws, 2))])
+        worst = max([worst, *(above(a, b, E) for a, b in itertools.permutations(laws, 2))])
     assert worst == F(125631, 8388608)
     assert cheu_zhilyaev("1/4").divergences(4, 4)[1] == F(11907, 1048576)
     assert worst > F(11907, 1048576)

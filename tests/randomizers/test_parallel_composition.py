@@ -8,7 +8,8 @@ import sympy as sp
 import symamp as sa
 from symamp.bounds.budget import corrected_reduction
 from symamp.decompositions.budget import VariationRatio
-from tests.oracle.users_who_differ import messages_shuffled, response
+from tests.oracle.histograms import randomized_response as response
+from tests.oracle.users_who_differ import messages_shuffled
 
 F = Fraction
 

@@ -5,7 +5,7 @@ import math
 import pickle
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from math import inf
 from random import Random
 
@@ -26,6 +26,8 @@ from symamp.sums.step_sums import Steps, StepSum
 from symamp.verifier import verify
 from tests.oracle import users_who_differ as oracle
 from tests.oracle import world
+from tests.oracle.histograms import randomized_response as response
+from tests.oracle.laws import above, sums
 from tests.sampled import some
 
 F = Fraction
@@ -106,7 +108,7 @@ def test_theorem_c_against_adaptive_instances(seed):
 
 @pytest.mark.parametrize(("n", "value"), [(2, F(9, 32)), (3, F(27, 128))])
 def test_theorem_c_is_attained(n, value):
-    positions = [oracle.constant(oracle.response(2, F(3)))] * n
+    positions = [oracle.constant(response(2, F(3)))] * n
     assert oracle.data_shuffled(positions, 2, F(3, 2)) == oracle.theorem_c([F(3)] * n, F(3, 2)) == value
 
 
@@ -125,13 +127,13 @@ def test_the_package_computes_theorem_c(budgets):
     for E in (F(3, 2), F(5, 2), F(50)):
         answer = sa.delta(crowd, eps=log(E))
         assert answer.upper == pytest.approx(float(oracle.theorem_c([F(t) for t in budgets], E)), rel=1e-12)
-        members = [[oracle.constant(oracle.response(k, F(t))) for t in budgets] for k in (2, 3)]
+        members = [[oracle.constant(response(k, F(t))) for t in budgets] for k in (2, 3)]
         truth = max(oracle.data_shuffled(m, k, E) for k, m in zip((2, 3), members, strict=True))
         assert answer.lower <= float(truth) * (1 + 1e-12)
 
 
 def test_known_randomizers_need_no_budgets():
-    tables = [oracle.response(3, F(2)), oracle.response(3, F(5))]
+    tables = [response(3, F(2)), response(3, F(5))]
     crowd = sa.heterogeneous([(1, sa.RandomizedResponse(k=3, eps0=log(t))) for t in (2, 5)], shuffled="data")
     for E in (F(5, 4), F(2), F(4)):
         truth = float(oracle.data_shuffled([oracle.constant(t) for t in tables], 3, E))
@@ -177,7 +179,7 @@ def test_theorem_d_against_all_data_sets(seed):
     random = Random(seed)
     k, n = random.choice(((2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (4, 3)))
     budgets = [random.choice((F(3, 2), F(2), F(3), F(6))) for _ in range(n)]
-    tables = [oracle.response(k, t) for t in budgets]
+    tables = [response(k, t) for t in budgets]
     masses = [F(k) / (t + k - 1) for t in budgets[1:]]
     crowd = sa.heterogeneous([(1, sa.RandomizedResponse(k=k, eps0=log(t))) for t in budgets], shuffled="messages")
     for E in (F(1), F(5, 4), F(2)):
@@ -194,7 +196,7 @@ def test_theorem_d_against_all_data_sets(seed):
 def test_theorem_d_value_and_the_sum_above_it():
     """t = (2, 2, 2, 5, 5 | victim 3), E = 3/2, in fractions."""
     masses = [F(2) / (t + 1) for t in (F(2), F(2), F(2), F(5), F(5))]
-    exact = oracle.delta_bar(oracle.response(2, F(3)), (0, 1), masses, [F(1, 2)] * 2, F(3, 2))
+    exact = oracle.delta_bar(response(2, F(3)), (0, 1), masses, [F(1, 2)] * 2, F(3, 2))
     assert float(exact) == pytest.approx(0.09632201646, rel=1e-9)
     crowd = sa.heterogeneous(
         [(3, sa.RandomizedResponse(k=2, eps0=log(2))), (2, sa.RandomizedResponse(k=2, eps0=log(5))),
@@ -208,7 +210,7 @@ def test_theorem_d_value_and_the_sum_above_it():
 
 
 def test_budgets_are_not_averaged():
-    table, half = oracle.response(2, F(2)), [F(1, 2)] * 2
+    table, half = response(2, F(2)), [F(1, 2)] * 2
     right = oracle.delta_bar(table, (0, 1), [F(1), F(3, 5), F(1)], half, F(1))
     averaged = oracle.delta_bar(table, (0, 1), [F(13, 15)] * 3, half, F(1))
     assert (right, averaged) == (F(17, 120), F(2267, 16200))
@@ -262,7 +264,7 @@ def test_shuffled_data_try_every_pair_below(seed):
     tables = [oracle.random_table(3, 3, random) for _ in range(3)]
     users = [oracle.constant(t) for t in tables]
     laws = {x: [oracle.transcripts(users, (i, x, x)) for i in range(3)] for x in range(3)}
-    worst = max(oracle.positive(a, b, E) for found in laws.values() for a, b in permutations(found, 2))
+    worst = max(above(a, b, E) for found in laws.values() for a, b in permutations(found, 2))
     groups = [(1, sa.FiniteMechanism([[str(p) for p in row] for row in t])) for t in tables]
     answer = sa.delta(sa.heterogeneous(groups, shuffled="data"), eps=log(E))
     assert worst * F(999_999, 10**6) <= F(answer.lower) <= worst
@@ -356,18 +358,9 @@ def test_sums_of_steps_by_exhaustion(seed):
     counts = [random.choice((1, 2, 5, 20, 60)) for _ in chances]
     own = F(random.randint(10, 20), 40), F(random.randint(0, 4), 40)
     E = random.choice(LEVELS)
-    law = {0: F(1)}
-    for (up, down), n in zip(chances, counts, strict=True):
-        for _ in range(n):
-            out = {}
-            for s, w in law.items():
-                for step, mass in ((1, up), (-1, down), (0, 1 - up - down)):
-                    out[s + step] = out.get(s + step, F(0)) + w * mass
-            law = out
-    excess = {}
-    for s, w in law.items():
-        for step, mass in ((1, own[0] - E * own[1]), (-1, own[1] - E * own[0]), (0, (1 - E) * (1 - sum(own)))):
-            excess[s + step] = excess.get(s + step, F(0)) + w * mass
+    users = ([{1: up, -1: down, 0: 1 - up - down}] * n for (up, down), n in zip(chances, counts, strict=True))
+    gain = {1: own[0] - E * own[1], -1: own[1] - E * own[0], 0: (1 - E) * (1 - sum(own))}
+    excess = sums([*chain.from_iterable(users), gain])
     best = max([F(0), *(sum(v for s, v in excess.items() if s >= k) for k in excess)])
     with flint.ctx.workprec(256):
         groups = [Steps({1: ball(u), -1: ball(d)}, n) for (u, d), n in zip(chances, counts, strict=True)]
@@ -526,7 +519,7 @@ def test_a_certificate_at_eps_0_where_a_message_tells_nothing():
 @pytest.mark.slow
 def test_the_rounds_of_a_removal_and_of_poisson_numbers():
     coin = sa.RandomizedResponse(k=2, eps0="log(3)")
-    groups = tuple(world.Group(n, world.Table(oracle.response(2, F(3))), world.Removed()) for n in (1, 2))
+    groups = tuple(world.Group(n, world.Table(response(2, F(3))), world.Removed()) for n in (1, 2))
     truth = world.Truth(world.World(groups, world.OthersLost(F(1, 3)), rounds=2))
     crowd = sa.heterogeneous([(1, coin), (2, coin)], shuffled="messages")
     lost = sa.participation(dropout="1/3", compared="removal")
@@ -541,7 +534,7 @@ def test_the_rounds_of_a_removal_and_of_poisson_numbers():
 
 def test_copies_of_shuffled_data_are_never_less_private_but_a_position_more_may_be():
     def delta(*groups):
-        tables = [(n, world.Table(oracle.response(2, F(t)))) for n, t in groups]
+        tables = [(n, world.Table(response(2, F(t)))) for n, t in groups]
         return world.Truth(world.World(tuple(world.Group(*g) for g in tables), seen=world.Data())).delta(F(1))
 
     assert delta((1, 1)) == 0 < delta((1, 1), (1, 9)) == F(2, 5)
@@ -591,7 +584,7 @@ def test_who_takes_part_against_all_data_sets(seed):
 @pytest.mark.parametrize("given", [{}, {"dropout": "1/3", "leaks": "1/10", "colluding": "1/4", "victim_drops": True}])
 def test_poisson_numbers_of_users_who_differ(removed, given):
     """The lower end is the divergence of data sets, which sums over all counts have in doubles; the upper is above."""
-    tables = oracle.response(2, F(3)), oracle.response(2, F(6))
+    tables = response(2, F(3)), response(2, F(6))
     counts, who = (2, 1), {"dropout": "0", "leaks": "0", "colluding": "0", **given}
     lost, leaks, colluding = (F(who[key]) for key in ("dropout", "leaks", "colluding"))
     there, seen = 1 - lost * bool(given), (1 - lost) * (1 - leaks) * (1 - colluding)

@@ -17,6 +17,7 @@ from symamp.laws.law import BallGparv, FloatGparv, Level, ball_gparv, quick_gpar
 from symamp.sums import divergence as choice
 from symamp.sums.convolution import Grading, coarser, convolved_sum, estimated_log_sum, of_atoms, places_of
 from symamp.sums.divergence import OneLaw, Settings, enclose_divergence, enclose_level
+from tests.oracle.laws import positive_part, sums
 
 LAWS = [
     {Fraction(3, 7): Fraction(1, 3), Fraction(-5, 7): Fraction(1, 2)},
@@ -34,15 +35,7 @@ LAWS = [
 
 
 def exact(law, n):
-    one = law | {Fraction(0): 1 - sum(law.values())}
-    sums = {Fraction(0): Fraction(1)}
-    for _ in range(n):
-        following = {}
-        for a, p in sums.items():
-            for b, q in one.items():
-                following[a + b] = following.get(a + b, 0) + p * q
-        sums = following
-    return sum(a * p for a, p in sums.items() if a > 0)
+    return positive_part(sums([law | {Fraction(0): 1 - sum(law.values())}] * n))
 
 
 def ball(x):

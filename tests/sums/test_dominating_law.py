@@ -1,6 +1,5 @@
 """Laws that dominate several others: against transforms summed by hand in exact fractions."""
 
-import itertools
 from fractions import Fraction
 from random import Random
 
@@ -11,6 +10,10 @@ from flint import arb, fmpq
 from symamp.errors import ArgumentError
 from symamp.laws.law import BallGparv
 from symamp.sums.envelope import DominatingLaw, StopLoss, dominating_law, excess, maximum, thinned
+from tests.oracle import envelope
+from tests.oracle.envelope import kinks
+from tests.oracle.histograms import normalised
+from tests.oracle.laws import merged
 from tests.sampled import some
 
 Exact = tuple[dict[Fraction, Fraction], Fraction]
@@ -38,38 +41,22 @@ def as_balls(law: Exact) -> BallGparv:
 
 
 def as_exact(g: BallGparv) -> Exact:
-    law: dict[Fraction, Fraction] = {Fraction(0): fraction(g.null_mass)}
-    for v, m in zip(g.values, g.masses, strict=True):
-        assert fraction(m) > 0
-        law[fraction(v)] = law.get(fraction(v), Fraction(0)) + fraction(m)
+    assert all(fraction(m) > 0 for m in g.masses)
+    atoms = zip((arb(0), *g.values), (g.null_mass, *g.masses), strict=True)
+    law = merged((fraction(v), fraction(m)) for v, m in atoms)
     assert sum(law.values()) == 1
     return law, fraction(g.singular)
 
 
 def transform(law: Exact, u: Fraction) -> Fraction:
-    return law[1] + sum(m * max(v - u, Fraction(0)) for v, m in law[0].items())
+    return law[1] + envelope.transform(law[0], u)
 
 
 def random_law(rng: Random, size: int, singular: bool, scale: Fraction) -> Exact:
     weights = [rng.randint(1, 9) for _ in range(size)]
     values = [scale * Fraction(rng.randint(-12, 12), rng.choice((1, 3, 7))) for _ in weights]
-    law: dict[Fraction, Fraction] = {}
-    for v, w in zip(values, weights, strict=True):
-        law[v] = law.get(v, Fraction(0)) + Fraction(w, sum(weights))
+    law = merged(zip(values, normalised([weights])[0], strict=True))
     return law, scale * Fraction(rng.randint(0, 3), 7) if singular else Fraction(0)
-
-
-def kinks(laws: list[Exact]) -> list[Fraction]:
-    """Every point where the maximum of the transforms may bend: all values and all crossings."""
-    points = sorted({v for values, _ in laws for v in values})
-    points = [points[0] - 1, *points, points[-1] + 1]
-    found = set(points)
-    for a, b in itertools.pairwise(points):
-        for f, g in itertools.combinations(laws, 2):
-            da, db = transform(f, a) - transform(g, a), transform(f, b) - transform(g, b)
-            if da * db < 0:
-                found.add(a + (b - a) * da / (da - db))
-    return sorted(found)
 
 
 def check(laws: list[Exact], found: DominatingLaw) -> tuple[Fraction, Fraction]:

@@ -21,6 +21,7 @@ from symamp.sums.kernels.floats import float_sum
 from symamp.sums.kernels.kernel import Kernel
 from symamp.sums.kernels.tilted import TiltedLaw, exp_minus_linear, log_mgf, turned
 from symamp.sums.other_methods import gaussian_sum
+from tests.oracle.laws import merged, positive_part, sums
 
 
 def law_of(rational: RationalLaw) -> Law:
@@ -49,14 +50,7 @@ def by_convolution(law: RationalLaw, e: fmpq, n: int) -> Fraction:
     """E[S_+]/n by a plain loop over draws, in Python fractions: shares nothing with the package."""
     one = [(Fraction(str(a)) - Fraction(str(e)) * Fraction(str(b)), Fraction(str(m))) for a, b, m in law.atoms]
     one.append((Fraction(0), 1 - sum((m for _, m in one), Fraction(0))))
-    total = {Fraction(0): Fraction(1)}
-    for _ in range(n):
-        following: dict[Fraction, Fraction] = {}
-        for s, p in total.items():
-            for v, m in one:
-                following[s + v] = following.get(s + v, Fraction(0)) + p * m
-        total = following
-    return sum((p * s for s, p in total.items() if s > 0), Fraction(0)) / n
+    return Fraction(positive_part(sums([merged(one)] * n))) / n
 
 
 def contains(low: arb, high: arb, exact: Fraction) -> bool:
