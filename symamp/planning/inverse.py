@@ -160,6 +160,9 @@ _ACCURACY, _SLOW_ACCURACY, _OF_GAP, _SHARE = 1e-3, 1e-2, 0.5, 0.025
 round, and in parts of the bracket."""
 _WIDTH, _WIDEST, _DELTA_GAP = 4.0, 3e-2, 1e-2
 """The width of eps in units of the usual accuracy, and the largest; and the width of delta that sums aim at."""
+_COARSE, _LIKE_NORMAL = 0.1, 0.15
+"""The width of eps of estimates that find a place to begin, where rare losses make the logarithm of delta differ from
+that of the normal law by more than this part."""
 _APART = 2.0
 """How far apart, in places, ends are expected, in units of the width of eps, or of half the width of a round: eps grows
 as the root of n or of rounds, and with half of eps0."""
@@ -369,7 +372,7 @@ def most_rounds(
         return Composition.of((found, count * round(x)) for found, count in one.rounds)
 
     numbers = Range(1.0, float(LARGEST_ROUNDS // one.count), True, 1.0, grain=1.0)
-    private, violated = _of_rounds(goal, numbers, many, is_known=True)
+    private, violated = of_rounds(goal, numbers, many, is_known=True)
     lower, safe = (0, None) if private is None else (round(private.x), private.answer)
     upper, unsafe = (inf, None) if violated is None else (round(violated.x) - 1, violated.answer)
     return Inverse("rounds", named, (*given, *goal.shown), lower, upper, safe, unsafe, _FEWER_ROUNDS)
@@ -458,7 +461,7 @@ class Fixed:
     ) -> tuple[Proof | None, Proof | None]:
         """Return what proves that so many users that count, of a subject, meet the goal, and that they miss it."""
         if not self.is_one_round:
-            return _of_rounds(goal, numbers, cache(lambda x: self.whole(subject(x), count(x))))
+            return of_rounds(goal, numbers, cache(lambda x: self.whole(subject(x), count(x))))
 
         def profile(x: float, above: bool) -> Profile:
             about = subject(x)
@@ -492,10 +495,17 @@ class Fixed:
         return drawn.rounds(self.rounds)
 
 
-def _of_rounds(
-    goal: Goal, numbers: Range, whole: Callable[[float], Composition | CoordinateSums], *, is_known: bool = False
+def of_rounds(
+    goal: Goal,
+    numbers: Range,
+    whole: Callable[[float], Composition | CoordinateSums],
+    *,
+    is_known: bool = False,
+    sides: tuple[bool, ...] = (False, True),
 ) -> tuple[Proof | None, Proof | None]:
     """Return what proves that rounds meet the goal, and that they miss it; the normal law says where to begin.
+
+    Only the ``sides`` are sought: False is the lower end of delta, which misses it.
 
     Where points cost much, and not all x have one and the same round (``is_known``), each answer has one step less
     effort.
@@ -517,10 +527,10 @@ def _of_rounds(
         query = replace(goal.at.to_gap(_DELTA_GAP), effort=effort)
         return found.delta_of(query, asked(found, above, accuracy), (above,))
 
-    def estimate(above: bool, x: float) -> float:
+    def estimate(above: bool, x: float, width: float | None = None) -> float:
         found = whole(x)
         assert isinstance(found, Composition)
-        return found.log_estimate(goal.at.to_gap(_DELTA_GAP), asked(found, above, usual), above)
+        return found.log_estimate(goal.at.to_gap(_DELTA_GAP), width or asked(found, above, usual), above)
 
     looked_at = list[float]()
 
@@ -529,17 +539,24 @@ def _of_rounds(
         return gaussian_log_delta(whole(x).mu, value)
 
     begun = guessed(goal, numbers, roughly)
+    slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
+    begun = replace(begun, slope=slope)
+    coarse = cache(lambda x: estimate(False, x, _COARSE))
+    if _is_estimated(whole(begun.start), False) and not goal.is_near(coarse(begun.start), _LIKE_NORMAL):
+        begun = guessed(goal, begun, coarse)
     near = (*looked_at[1:], begun.start)  # slow bounds may be of use on one side of it only
     slow = not is_known and any(getattr(whole(x), "is_slow", False) for x in near)
     first = whole(begun.start)
     gaps = [one.gap for one, _ in first.rounds] if isinstance(first, Composition) and not is_known else []
     usual = _SLOW_ACCURACY if slow else max((_ACCURACY, *(_OF_GAP * x for x in gaps)))
-    slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
     apart = max((_APART * min(_WIDTH * usual, _WIDEST), *(2.0 * _APART * x for x in gaps)))
-    numbers = replace(begun, slope=slope, accuracy=usual, share=_SHARE, apart=apart)
-    sides = (False,) if slow else (False, True)
-    told = [up for up in sides if isinstance(first, Composition) and first.is_estimated(up)]
-    return proofs(goal, numbers, ask, estimate, told)
+    numbers = replace(begun, accuracy=usual, share=_SHARE, apart=apart)
+    told = [up for up in ((False,) if slow else sides) if _is_estimated(first, up)]
+    return proofs(goal, numbers, ask, estimate, told, sides)
+
+
+def _is_estimated(found: Composition | CoordinateSums, above: bool) -> bool:
+    return isinstance(found, Composition) and found.is_estimated(above)
 
 
 def _users(n: Count | None) -> tuple[tuple[str, str], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from io import StringIO
 from numbers import Integral
 from typing import Any, ClassVar
@@ -26,19 +27,18 @@ from symamp.families import (
 )
 from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
-from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_eps0, members
+from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_eps0, members, of_rounds
 from symamp.questions.answer import Answer
+from symamp.questions.backwards import Goal, Range
 from symamp.questions.bracket import ShownAsTable, cell, json_number
 from symamp.randomizers.mechanism import UTILITIES, variance_of
 from symamp.settings.participation import Participation
-from symamp.settings.question import Query
-from symamp.sums.divergence import Settings
 
 NUMBER = "number"
 """The shape of an attribute that is a number in [0, 1]."""
 _SHAPE = f"a number of categories, at least 2, {NUMBER!r}, or a list of families with eps0 free"
-_SCALES = (1.0, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.5)
-"""What budgets of several attributes are multiplied with until all together are proved to be private."""
+_LEAST_SCALE = 1e-3
+"""The least factor of the budgets of several attributes that is tried until all together are proved to be private."""
 _GAP, _SLOW_GAP = 1e-3, 3e-2
 """Widths of eps after all rounds: usually, and where points cost much."""
 _AROUND = (0.7, 0.85, 1.0, 1.15)
@@ -229,7 +229,7 @@ def plan(
     if len({str(name) for name in attributes}) < len(attributes):
         raise ArgumentError("attributes", Problem("two have one name"), "give each a name of its own")
     listed = {str(name): candidates_for(str(name), shape) for name, shape in attributes.items()}
-    count, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort)
+    count, goal = users(n), Goal.of(eps, delta, effort)
     once = Fixed.of(method, participation, rounds, sampled_from)
     fixed = once.repeated(len(listed))
     for member in (members(family)(1) for families in listed.values() for family in families.values()):
@@ -239,9 +239,8 @@ def plan(
     found = [c for name, families in listed.items() for c in _candidates(name, families, asked, once.reports(count))]
     candidates = tuple(c for name in listed for c in _ordered([c for c in found if c.attribute == name]))
     best = {c.attribute: c for c in reversed(candidates)}
-    target = Query.of_epsilon(delta, Settings.gap)
-    mechanisms, whole, private = _together({name: best[name] for name in listed}, once, count, goal, target)
-    given = (("n", str(count)), ("eps", goal.written), ("delta", target.written), *once.shown)
+    mechanisms, whole, private = _together({name: best[name] for name in listed}, once, count, goal)
+    given = (("n", str(count)), *goal.shown, *once.shown)
     given += () if once.participation is None else (("participation", str(once.participation)),)
     return Plan(given, candidates, mechanisms, whole, private, _epsilon(whole, delta, effort), count, once)
 
@@ -324,19 +323,28 @@ def _ordered(candidates: list[Candidate]) -> list[Candidate]:
 
 @undisturbed()
 def _together(
-    best: dict[str, Candidate], once: Fixed, n: int, goal: Query, delta: Query
+    best: dict[str, Candidate], once: Fixed, n: int, goal: Goal
 ) -> tuple[dict[str, Any], Composition, Answer]:
     """Return the best mechanisms with budgets at which all together are private, their rounds, and what proves it."""
-    for scale in _SCALES:
-        mechanisms = {name: c.family.at(eps0=scale * c.eps0) for name, c in best.items()}
-        rounds = [once.composition(once.seen(m), once.count(n, m)) for m in mechanisms.values()]
-        whole = Composition.of(r for each in rounds for r in each.rounds)
-        (first, *others) = best.values()
-        private = first.budget.private
-        if private is None or others:
-            private = whole.delta_of(goal.to_gap(_GAP), _SLOW_GAP if whole.is_slow else _GAP, (True,))
-        if private.most.at_most(delta.given):
-            return mechanisms, whole, private
+
+    def scaled(scale: float) -> dict[str, Any]:
+        return {name: c.family.at(eps0=scale * c.eps0) for name, c in best.items()}
+
+    @cache
+    def whole(scale: float) -> Composition:
+        rounds = [once.composition(once.seen(m), once.count(n, m)) for m in scaled(scale).values()]
+        return Composition.of(r for each in rounds for r in each.rounds)
+
+    (first, *others) = best.values()
+    private = None if others else first.budget.private
+    if private is None:
+        gap = _SLOW_GAP if whole(1.0).is_slow else _GAP
+        private = whole(1.0).delta_of(goal.at.to_gap(_GAP), gap, (True,))
+    if private.most.at_most(goal.target.given):
+        return scaled(1.0), whole(1.0), private
+    found, _ = of_rounds(goal, Range(_LEAST_SCALE, 1.0, True, 1.0), whole, sides=(True,))
+    if found is not None:
+        return scaled(found.x), whole(found.x), found.answer
     raise ArgumentError("eps", Problem("no local budget is proved to meet this goal"), "take a larger eps, delta or n")
 
 

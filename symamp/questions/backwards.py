@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
-from math import asinh, ceil, exp, expm1, floor, log
+from math import asinh, ceil, exp, expm1, floor, inf, log
 
 from symamp.numbers.reading import Real
 from symamp.questions.answer import Answer
@@ -22,8 +22,9 @@ slope of what is constant, and slopes that say nothing."""
 _NEAR, _SAME, _COARSEST = 3.0, 1e-12, 2e-3
 """How far beyond the root a proof may be, in units of the accuracy; places near to an end, relatively, are it; and the
 largest accuracy where the other end is far."""
-_GUESSES, _CLOSE, _CLOSER = 8, 0.05, 0.01
-"""Estimates by which a place to begin is found, and how near it is sought by rough ones, and by those of an end."""
+_GUESSES, _SLOWLY, _CLOSE, _CLOSER = 12, 0.5, 0.05, 0.01
+"""Estimates by which a place to begin is found; by which factor each should be nearer; and how near it is sought by
+rough ones, and by those of an end."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Goal:
     def shown(self) -> tuple[tuple[str, str], ...]:
         """Both numbers as they were given, with their names."""
         return ("eps", self.at.written), ("delta", self.target.written)
+
+    def is_near(self, log_value: float, part: float) -> bool:
+        """Return whether the logarithm of a value differs from that of delta by at most this part, about."""
+        return abs(bent(log_value, self.target.log_delta)) <= part
 
 
 @dataclass(frozen=True)
@@ -98,24 +103,26 @@ def proofs(
     ask: Ask,
     estimate: Callable[[bool, float], float] = lambda *_: 0.0,
     estimated: Collection[bool] = (),
+    sides: tuple[bool, ...] = (False, True),
 ) -> tuple[Proof | None, Proof | None]:
     """Return what proves that the goal is met, and that it is missed, as near to each other as they are found.
 
-    None where nothing is proved. The lower end is sought first: it is the quicker one, and the other is near. A side
-    that is ``estimated`` begins where an estimate of the logarithm of its end says that this is the goal.
+    None where nothing is proved, or which is not among the ``sides``. The lower end is sought first: it is the quicker
+    one, and the other is near. A side that is ``estimated`` begins where an estimate of the logarithm of its end says
+    that this is the goal.
     """
-    found, start, slope, other = list[Proof | None](), numbers.start, numbers.slope, None
-    for above in (False, True):
+    found, start, slope, other = dict[bool, Proof | None](), numbers.start, numbers.slope, None
+    for above in sides:
         apart = numbers.apart if other not in (None, numbers.start) else 0.0
-        if above in estimated and found != [None]:
+        if above in estimated and found != {False: None}:
             told = guessed(goal, replace(numbers, start=start, slope=slope), partial(estimate, above), _CLOSER)
             start, slope, apart = told.start, told.slope, numbers.accuracy
         outward = 1 if above is not numbers.rising else -1
         begin = numbers.admitted(numbers.place(start) + outward * apart, outward) if apart else start
         proof, start, slope = _nearest(goal, numbers, ask, above, begin, slope, other)
         other = start
-        found.append(proof)
-    return found[1], found[0]
+        found[above] = proof
+    return found.get(True), found.get(False)
 
 
 def _nearest(
@@ -143,7 +150,7 @@ def _nearest(
             break  # no lower ends are known of such a question
         value = log_miss(answer.most if above else answer.least, log_delta) + log_delta
         inside = bent(value, log_delta) * (-1.0 if above else 1.0)
-        if is_told := _LEAST_LOG_VALUE < value < _LEAST_HEIGHT * log_delta:
+        if is_told := _is_told(value, log_delta):
             found = outward * (inside - last[1]) / (at - last[0]) if last is not None and at != last[0] else slope
             slope, last, is_flat = found if _FLAT < found < _STEEP else slope, (at, inside), abs(found) < _CONSTANT
         root = at - outward * inside / slope
@@ -174,15 +181,30 @@ def bent(log_value: float, log_delta: float) -> float:
 
 
 def guessed(goal: Goal, numbers: Range, roughly: Callable[[float], float], close: float = _CLOSE) -> Range:
-    """Return the range with a place to begin at, and a slope, where an estimate of log delta is that of the goal."""
-    x, sign, last = numbers.start, 1.0 if numbers.rising else -1.0, None
-    slope = sign * numbers.slope
+    """Return the range with a place to begin at, and a slope, where an estimate of log delta is that of the goal.
+
+    By secants, and by halves between two signs where these are slow: rare large losses make cliffs.
+    """
+    x, sign, log_delta = numbers.start, 1.0 if numbers.rising else -1.0, goal.target.log_delta
+    slope, last, ends, former, reach = sign * numbers.slope, None, dict[bool, float](), inf, 1.0
     for _ in range(_GUESSES):
-        at, value = numbers.place(x), bent(roughly(x), goal.target.log_delta)
-        if last is not None and at != last[0]:
+        at, log_value = numbers.place(x), roughly(x)
+        value, is_told = bent(log_value, log_delta), _is_told(log_value, log_delta)
+        if is_told and last is not None and at != last[0]:
             found = (value - last[1]) / (at - last[0])
             slope = found if sign * found > _FLAT else slope
-        last, x = (at, value), numbers.admitted(at - value / slope, 1)
-        if abs(value / slope) < close:
+        last, ends[value > 0.0] = (at, value) if is_told else last, at
+        low, high, step = min(ends.values()), max(ends.values()), -value / slope
+        if abs(value) < close * min(abs(slope), 1.0) or 0.0 < high - low < close * numbers.accuracy:
+            x = numbers.admitted(at + step, 1)
             break
+        if is_slow := not abs(value) <= _SLOWLY * former:
+            reach *= 2.0
+        aim, former = at + reach * step if low == high else at + step, abs(value)
+        x = numbers.admitted((low + high) / 2.0 if low < high and (is_slow or not low < aim < high) else aim, 1)
     return replace(numbers, start=x, slope=abs(slope))
+
+
+def _is_told(log_value: float, log_delta: float) -> bool:
+    """Return whether a value is neither too small nor too large to tell how far the goal is."""
+    return _LEAST_LOG_VALUE < log_value < _LEAST_HEIGHT * log_delta

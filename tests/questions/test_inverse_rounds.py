@@ -291,3 +291,11 @@ def test_the_largest_budget_where_delta_is_flat():
     found = sa.largest_eps0(of_two_groups(500), eps="5.2", delta="1e-6", rounds=30)
     assert 6.3 < found.lower < found.upper < 7.5
     assert sa.largest_eps0(of_two_groups(500), eps=10, delta="1e-6", rounds=30).lower > 140
+
+
+def test_leaks_of_two_rounds_are_found_from_both_sides():
+    """Just above eps for one leak sums are those of rare values, and a coarse sum must not have a lower end of 0."""
+    some = sa.participation(dropout="1/5", leaks="1/1000")
+    family, goal = sa.SubsetSelection(d=16, k=4), {"n": 10**6, "eps": 1, "delta": "1e-8"}
+    found = sa.largest_eps0(family, **goal, rounds=2, participation=some)
+    assert 0.5606 < found.lower < found.upper < 1.004 * found.lower

@@ -203,3 +203,13 @@ def test_lost_reports_make_the_error_larger():
     (found,) = some.candidates
     assert found.variance == pytest.approx(float(found.family.at(eps0=found.eps0).variance()) / 8000)
     assert "dropout=1/5" in some.to_dict()["participation"]
+
+
+def test_budgets_that_differ_much_are_scaled_to_the_goal():
+    """With leaks eps is that of largest losses: both attributes together need smaller budgets than each of its kind."""
+    families = {"page": [sa.RandomizedResponse(k=16)], "minutes": [sa.OneBitMean()]}
+    some = sa.participation(leaks="1/1000")
+    found = sa.plan(families, n=10**6, eps=1, delta="1e-8", participation=some)
+    assert math.log(found.mechanisms["page"].local_ratio()) < 0.99 * found.best["page"].eps0
+    assert found.private.upper <= 1e-8
+    assert 0.99 < found.answer.lower < found.answer.upper <= 1

@@ -154,7 +154,8 @@ class _Search:
             found = self.trial(d, gap, estimate)
             if found is None:
                 break
-            if best is None or not found.gap >= best.gap:
+            # Below 0 the lower sum says nothing yet, and a gap that grows is no reason to keep the former.
+            if best is None or not found.gap >= best.gap or found.upper < best.upper:
                 best = found
             if found.gap <= gap or self._is_misjudged(found, gap):
                 break
