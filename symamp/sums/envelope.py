@@ -164,12 +164,11 @@ class DominatingLaw:
     """A law whose stop-loss transform is at least those of some laws, and by how much at most.
 
     ``law`` holds exact dyadic numbers (balls of radius 0) whose masses sum to 1 with the null mass; its ``singular``
-    is the limit of the transform at +oo. ``rounding`` and ``merging`` are upper bounds for what the transform, and
-    with it the divergence at every n, was lifted by rounding and by the merging of values.
+    is the limit of the transform at +oo. ``merging`` is an upper bound for what the transform, and with it the
+    divergence at every n, was lifted by the merging of values; rounding lifts it by far less.
     """
 
     law: BallGparv
-    rounding: arb
     merging: arb
 
 
@@ -182,8 +181,8 @@ def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> 
 
     Guarantee
     ---------
-    For every u the transform of the result is at least that of each given law, and exceeds their maximum by at most
-    ``rounding + merging``. Proof: docs/proofs/envelope.md.
+    For every u the transform of the result is at least that of each given law, and ``merging`` bounds what merging
+    values adds to it. Proof: docs/proofs/envelope.md.
 
     Raises ArgumentError if there is no law, or a ball is not finite.
 
@@ -207,44 +206,29 @@ def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> 
     size = max(binary_size(v) for law in atoms for v, _ in law)
     grid = precision - size
     with at_precision(precision + _SPARE_BITS):
-        found = [_on_grid(law, g.singular, grid, precision) for law, g in zip(atoms, laws, strict=True)]
-    largest, rounds = [f for f, _ in found], 0
+        largest = [_on_grid(law, g.singular, grid, precision) for law, g in zip(atoms, laws, strict=True)]
     while len(largest) > 1:
         pairs = zip(largest[::2], largest[1::2], strict=False)
-        rest = [largest[-1]] if len(largest) % 2 else []
-        largest, rounds = [maximum(f, g) for f, g in pairs] + rest, rounds + 1
+        largest = [maximum(f, g) for f, g in pairs] + largest[len(largest) // 2 * 2 :]
     exact = largest[0]
     close = 1 << _SPARE_BITS
     tidy = thinned(_with_zero(exact, close), len(exact.nodes) + 1, close << precision, frozenset((0,)))
     final = tidy if most_nodes is None else thinned(tidy, most_nodes)
-    height_bits = grid + precision
-    # Each maximum adds at most a chord of one grid unit, whose slopes differ by at most 1.
-    chords = rounds << precision
-    rounding = max(loss for _, loss in found) + _dyadic(chords + excess(tidy, exact), height_bits)
-    return DominatingLaw(_law(final, grid), rounding.upper(), _dyadic(excess(final, tidy), height_bits))
+    return DominatingLaw(_law(final, grid), _dyadic(excess(final, tidy), grid + precision))
 
 
-def _on_grid(law: Iterable[tuple[arb, arb]], singular: arb, grid: int, mass_bits: int) -> tuple[StopLoss, arb]:
-    """Return a transform on the grid that is at least that of the law, and a bound on the difference."""
+def _on_grid(law: Iterable[tuple[arb, arb]], singular: arb, grid: int, mass_bits: int) -> StopLoss:
+    """Return a transform on the grid that is at least that of the law."""
     merged: dict[int, arb] = {}
-    shift = arb(0)
     for value, mass in law:
         node = _ceiling(value, grid)
         merged[node] = merged.get(node, arb(0)) + mass
-        shift = shift.max(_dyadic(node, grid) - value.lower())
-    one = 1 << mass_bits
-    nodes, tails = sorted(merged), []
-    tail, previous, loss = arb(0), 0, shift
-    for k in range(len(nodes) - 1, -1, -1):
-        tail += merged[nodes[k]]
-        # The least value has the tail 1 exactly; tails are monotone because the true ones are.
-        previous = max(previous, min(_ceiling(tail, mass_bits), one)) if k else one
-        tails.append(previous)
-        if k:
-            loss += (_dyadic(previous, mass_bits) - tail.lower()) * _dyadic(nodes[k] - nodes[k - 1], grid)
-    limit = _ceiling(singular, grid + mass_bits)
-    loss += _dyadic(limit, grid + mass_bits) - singular.lower()
-    return StopLoss(tuple(nodes), tuple(reversed(tails)), limit, mass_bits), loss.upper()
+    nodes, tails, tail, one = sorted(merged), [0], arb(0), 1 << mass_bits
+    for node in reversed(nodes):
+        tail += merged[node]
+        tails.append(max(tails[-1], min(_ceiling(tail, mass_bits), one)))  # monotone because the true ones are
+    tails[-1] = one  # the least value has the tail 1 exactly
+    return StopLoss(tuple(nodes), tuple(tails[:0:-1]), _ceiling(singular, grid + mass_bits), mass_bits)
 
 
 def _with_zero(f: StopLoss, close: int) -> StopLoss:

@@ -67,13 +67,8 @@ def limit_divergence(law: Law, n: int) -> arb:
     return total([m * r for m, r in zero]) * hidden + revealed
 
 
-def approximate_log_divergence(law: Law, eps: float, n: int) -> float:
-    """Return the saddle-point approximation of log D_E, fast and good to a few per cent; -inf for zero."""
-    return approximate_log_law(quick_gparv(law, Level.of_float(eps)), n)
-
-
 def approximate_log_law(g: FloatGparv, n: int) -> float:
-    """Return the saddle-point approximation of log(E[S_+]/n + singular part); -inf for zero."""
+    """Return the saddle-point approximation of log(E[S_+]/n + singular part), good to a few per cent; -inf for zero."""
     value = -inf
     if g.is_positive:
         transform = Power(g, n)
@@ -102,7 +97,7 @@ def estimate_epsilon(
         return inf
     return estimate_root(
         lambda eps: found(Level.of_float(eps)),
-        lambda eps: approximate_log_divergence(law, eps, n),
+        lambda eps: approximate_log_law(quick_gparv(law, Level.of_float(eps)), n),
         n,
         log_delta,
         settings,

@@ -42,7 +42,8 @@ def verdict(data: Any, patience: int) -> Verdict:
     require(good, "no settings, or too many, or of sentences")
     for name, side in sides.items():
         _opened(side, name)
-    check = Check(patience * MOST_WORK * (MANY_PAIRS if _has_boxes(sides) else 1 if _is_direct(sides) else MANY))
+    has_boxes = any(e.get("kind") == boxes_of_pairs.KIND for e in (sides["above"] or {}).get("evidence", ()))
+    check = Check(patience * MOST_WORK * (MANY_PAIRS if has_boxes else 1 if _is_direct(sides) else MANY))
     require(
         sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
     )
@@ -57,10 +58,6 @@ def verdict(data: Any, patience: int) -> Verdict:
 
 def _is_direct(sides: Sides) -> bool:
     return all(side is None or "evidence" in side for side in sides.values())
-
-
-def _has_boxes(sides: Sides) -> bool:
-    return any(e.get("kind") == boxes_of_pairs.KIND for e in (sides["above"] or {}).get("evidence", ()))
 
 
 def _opened(side: Any, name: str) -> None:

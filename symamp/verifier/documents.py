@@ -69,11 +69,8 @@ class Verdict(NamedTuple):
 def require(condition: object, reason: str, status: str = "malformed") -> None:
     """Raise the refusal of that status unless the condition holds."""
     if not condition:
-        raise Invalid(reason) if status == "invalid" else _sized(reason)
-
-
-def _sized(reason: str) -> Refusal:
-    return TooLarge(reason) if "too large" in reason else Malformed(reason)
+        kind = Invalid if status == "invalid" else TooLarge if "too large" in reason else Malformed
+        raise kind(reason)
 
 
 def judged(made: Callable[[], Verdict]) -> Verdict:

@@ -59,14 +59,33 @@ def random_law(rng: Random, size: int, singular: bool, scale: Fraction) -> Exact
     return law, scale * Fraction(rng.randint(0, 3), 7) if singular else Fraction(0)
 
 
+<<<<<<< HEAD
 def check(laws: list[Exact], found: DominatingLaw) -> tuple[Fraction, Fraction]:
     """Check domination and the stated loss at every point where either side bends; return the two losses."""
     result = as_exact(found.law)
     rounding, merging = fraction(found.rounding), fraction(found.merging)
+=======
+def kinks(laws: list[Exact]) -> list[Fraction]:
+    """Every point where the maximum of the transforms may bend: all values and all crossings."""
+    points = sorted({v for values, _ in laws for v in values})
+    points = [points[0] - 1, *points, points[-1] + 1]
+    found = set(points)
+    for a, b in itertools.pairwise(points):
+        for f, g in itertools.combinations(laws, 2):
+            da, db = transform(f, a) - transform(g, a), transform(f, b) - transform(g, b)
+            if da * db < 0:
+                found.add(a + (b - a) * da / (da - db))
+    return sorted(found)
+
+
+def check(laws: list[Exact], found: DominatingLaw, rounding: Fraction) -> Fraction:
+    """Check domination and the stated loss at every point where either side bends; return that loss."""
+    result, merging = as_exact(found.law), fraction(found.merging)
+>>>>>>> 0bc800b3 (The law above others no longer reports what rounding adds; functions with one caller are where they are used)
     for u in sorted({*kinks(laws), *result[0]}):
         truth = max(transform(law, u) for law in laws)
-        assert truth <= transform(result, u) <= truth + rounding + merging
-    return rounding, merging
+        assert truth <= transform(result, u) < truth + rounding + merging
+    return merging
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -77,22 +96,22 @@ def test_domination_at_every_kink(seed: int) -> None:
     bits = rng.choice((64, 100, 128, 300))
     with flint.ctx.workprec(bits):
         found = dominating_law([as_balls(law) for law in laws])
-    rounding, merging = check(laws, found)
-    assert merging == 0
-    assert rounding < scale * Fraction(1, 2 ** (bits - 40))
+    assert check(laws, found, scale * Fraction(1, 2 ** (bits - 40))) == 0
 
 
 @pytest.mark.parametrize("seed", some(range(20), 8))
 def test_merged_nodes(seed: int) -> None:
     rng = Random(seed)
     laws = [random_law(rng, 12, rng.random() < 0.3, Fraction(1)) for _ in range(4)]
-    balls = [as_balls(law) for law in laws]
-    for most in (2, 3, 7):
-        found = dominating_law(balls, most)
-        assert len(found.law.values) + (not found.law.null_mass.is_zero()) <= most
+    with flint.ctx.workprec(100):
+        balls = [as_balls(law) for law in laws]
         law = dominating_law(balls).law
-        unmerged = len(law.values) + (not law.null_mass.is_zero())
-        assert (check(laws, found)[1] > 0) == (unmerged > most)
+    unmerged = len(law.values) + (not law.null_mass.is_zero())
+    for most in (2, 3, 7):
+        with flint.ctx.workprec(100):
+            found = dominating_law(balls, most)
+        assert len(found.law.values) + (not found.law.null_mass.is_zero()) <= most
+        assert (check(laws, found, Fraction(1, 2**60)) > 0) == (unmerged > most)
 
 
 def test_equal_laws_by_rounded_numbers_have_no_spurious_values() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, factorial, inf, ldexp, log, nextafter, sqrt
 from typing import Protocol
@@ -29,7 +29,11 @@ _SINE = (6.0 / factorial(9), -6.0 / factorial(7), 6.0 / factorial(5), -1.0)
 
 def exp_minus_linear(x: Floats) -> Floats:
     """Return e^x - 1 - x without cancellation."""
-    return _where_small(x, lambda y: 0.5 * y * y * _horner(_EXPONENTIAL, y), lambda y: np.expm1(y) - y)
+    is_small = np.abs(x) < _LARGEST_BY_SERIES
+    if not is_small.any():  # what is not needed is not computed
+        return np.expm1(x) - x
+    small = 0.5 * x * x * _horner(_EXPONENTIAL, x)
+    return small if is_small.all() else np.where(is_small, small, np.expm1(x) - x)
 
 
 def turned(x: Floats) -> tuple[Floats, Floats, Floats]:
@@ -48,14 +52,6 @@ def _horner(coefficients: Sequence[float], x: Floats) -> Floats:
         value *= x
         value += coefficient
     return value
-
-
-def _where_small(x: Floats, small: Callable[[Floats], Floats], large: Callable[[Floats], Floats]) -> Floats:
-    """Return ``small`` where |x| < _LARGEST_BY_SERIES and ``large`` elsewhere; what is not needed is not computed."""
-    is_small = np.abs(x) < _LARGEST_BY_SERIES
-    if is_small.all():
-        return small(x)
-    return np.where(is_small, small(x), large(x)) if is_small.any() else large(x)
 
 
 @dataclass(frozen=True)

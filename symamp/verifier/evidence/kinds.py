@@ -46,10 +46,6 @@ _BOTH, _ABOVE, _BELOW = (True, False), (True,), (False,)
 TILT = "common tilt"
 
 
-def _unsettled(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
-    return ZERO
-
-
 KINDS = {
     "blanket": Kind(triples.shape, triples.blanket, _ABOVE, "pair"),
     "data set": Kind(triples.shape, triples.data_set, _BELOW, ""),
@@ -58,7 +54,7 @@ KINDS = {
     "message counts": Kind(message_counts.SHAPE, message_counts.bound, _ABOVE, "laws"),
     "value counts": Kind(value_counts.SHAPE, value_counts.bound, _ABOVE, "laws"),
     "histograms": Kind(histograms.shape, histograms.bound, _BOTH, "all"),
-    TILT: Kind(common_tilt.SHAPE, _unsettled, _ABOVE, ""),
+    TILT: Kind(common_tilt.SHAPE, lambda *_: ZERO, _ABOVE, ""),
     "every randomizer": Kind(every_randomizer.shape, every_randomizer.bound, _ABOVE, "all"),
     boxes_of_pairs.KIND: Kind(boxes_of_pairs.SHAPE, boxes_of_pairs.bound, _ABOVE, "all"),
     groups.POSITIONS: Kind(groups.shape, groups.positions, _BOTH, "all"),
