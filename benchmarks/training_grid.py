@@ -13,12 +13,12 @@ from types import ModuleType
 
 import symamp as sa
 from symamp.errors import SymampError
-from symamp.sums.kernels import antithetic, one_sided, progression
+from symamp.sums.kernels import one_sided, replaced
 from symamp.training import rounds, steps
 
 SIGMAS, STEPS = ("0.3", "0.5", "0.7", "1", "2", "5", "20"), (1, 10, 1000, 10**6)
 DELTAS, NEIGHBOURS = ("1e-3", "1e-6", "1e-30", "1e-300"), ("add_remove", "replace")
-MODULES = (rounds, steps, one_sided, antithetic, progression)
+MODULES = (rounds, steps, one_sided, replaced)
 
 
 def forget(modules: tuple[ModuleType, ...] = MODULES) -> None:

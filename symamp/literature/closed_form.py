@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -155,7 +155,8 @@ class ClosedForm(Statement):
                 return self._stated(self.epsilon, setting, target)
             assert self.delta is not None
             formula, most = self.delta, 2.0 * float(setting.eps0.mid()) + 10.0
-            found = _least(lambda x: _at_most(formula(setting, arb(x)), target), _SMALLEST_EPS, most)
+            tops = (most * 2.0 ** (-k / 4.0) for k in range(_MOST_TRIES))
+            found = _least(lambda x: _at_most(formula(setting, arb(x)), target), tops, lambda x: x / 2.0, _SMALLEST_EPS)
             if found is None:
                 return Reading(None, (), f"delta is reached nowhere below eps = {most:.3g}")
             return Reading(found, tuple(self.conditions(setting, arb(found))))
@@ -177,13 +178,10 @@ class ClosedForm(Statement):
                 met = all(c.met for c in self.conditions(setting, delta))
                 return met and _at_most(formula(setting, delta), level())
 
-            top = next((x for x in _TOPS if holds(x)), None)
+            top = _least(holds, _TOPS, lambda x: 2.0 * x - 1.0, -_LARGEST_LOG10)
             if top is None:
                 return Reading(None, (), "no delta at which its conditions hold gives this eps")
-            low = top - 1.0
-            while holds(low) and low > -_LARGEST_LOG10:
-                top, low = low, 2.0 * low
-            found = arb(10) ** arb(bisected(holds, low, top))
+            found = arb(10) ** arb(top)
             return Reading(float_above(found), tuple(self.conditions(setting, found)))
 
     def _stated(self, formula: Formula, setting: Setting, given: arb) -> Reading:
@@ -202,14 +200,16 @@ def _at_most(value: arb, target: arb) -> bool:
     return bool(value.is_finite() and value <= target)
 
 
-def _least(holds: Callable[[float], bool], low: float, high: float) -> float | None:
-    """Return about the least x from which ``holds`` is seen to be true, as at the result, if not at ``high``."""
-    at = next((x for k in range(_MOST_TRIES) if holds(x := high * 2.0 ** (-k / 4.0))), None)
+def _least(
+    holds: Callable[[float], bool], tops: Iterable[float], lower: Callable[[float], float], least: float
+) -> float | None:
+    """Return about the least x from which ``holds`` is true, up to the first of the falling ``tops`` at which it is."""
+    at = next((x for x in tops if holds(x)), None)
     if at is None:
         return None
-    while at / 2.0 > low and holds(at / 2.0):
-        at /= 2.0
-    return at if at / 2.0 <= low else bisected(holds, at / 2.0, at)
+    while lower(at) > least and holds(lower(at)):
+        at = lower(at)
+    return at if lower(at) <= least else bisected(holds, lower(at), at)
 
 
 def log_one_plus(x: arb) -> arb:

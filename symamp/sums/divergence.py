@@ -237,21 +237,17 @@ class Enclosure:
     @property
     def relative_gap(self) -> float:
         """(upper - lower)/upper, outer ends, as a float for judging quality; 0 for an exact zero."""
-        return self._width(above=True)
+        if self.exact is not None:
+            return 0.0
+        with at_precision(self.precision + GUARD):
+            low, high = self.lower.lower(), self.upper.upper()
+            return float((high - low) / high) if high > 0 else (0.0 if high <= low else inf)  # inf of what is no number
 
     @property
     def digits(self) -> float:
         """How many significant decimal digits are proved; inf where the value is known exactly."""
         gap = self.relative_gap
         return -log10(gap) if gap > 0.0 else inf
-
-    def _width(self, *, above: bool) -> float:
-        if self.exact is not None:
-            return 0.0
-        with at_precision(self.precision + 64):
-            low, high = self.lower.lower(), self.upper.upper()
-            width, scale = high - low, high if above else low
-            return float(width / scale) if scale > 0 else (0.0 if width <= 0 else inf)  # inf of what is no number
 
 
 def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> Enclosure:
@@ -282,7 +278,10 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     The guarantee is that of ``enclose_divergence``. Where a kernel or tails say hardly anything, because rare values
     are far too large for them, these are taken one by one, and else sums on a lattice are tried.
     """
-    found = _by_choice(law, level, n, settings)
+    bits = starting_precision(n, settings.gap)
+    g = law.floats(level, bits)
+    settings.limits.charge(limited.LAW.of(len(g.values)))
+    found = _enclosed(lambda: law.balls(level), n, settings, choose(g, n, settings), bits)
     if found.plan is None or found.relative_gap <= _WIDE:
         return found
     if isinstance(found.plan, TailPlan) and settings.gap > ROUGH_GAP:  # an upper end, which certificates repeat
@@ -319,13 +318,6 @@ def _one_by_one(law: Leveled, level: Level, n: int, settings: Settings, plan: La
         if found.relative_gap <= AS_SHARP * gap or bits > _LARGEST_FOR_TAILS:
             return found
         bits *= 2
-
-
-def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
-    bits = starting_precision(n, settings.gap)
-    g = law.floats(level, bits)
-    settings.limits.charge(limited.LAW.of(len(g.values)))
-    return _enclosed(lambda: law.balls(level), n, settings, choose(g, n, settings), bits)
 
 
 def one_user_divergence(law: Law, level: Level) -> arb:
@@ -403,7 +395,9 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
             if not is_settled(found, settings.gap) or (roughly and found.relative_gap > AS_SHARP * aimed):
                 bits, roughly = bits if roughly else 2 * bits, False
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
-                choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1
+                missed = found.relative_gap
+                choice = choice.widened(missed / (1.0 - missed) / settings.gap if missed < 1.0 else inf)
+                wider -= 1
             else:
                 return found
         if isinstance(choice, TailPlan) and bits > _LARGEST_FOR_TAILS:

@@ -336,19 +336,16 @@ def random_allocation(
     replaced = compared == REPLACE
     text = f"{k:,} of {t:,} steps, {step!r}{', replaced' * replaced}"
     names = (REPLACE,) if replaced else ("remove", "add")
-    if k in (1, t):  # in all of the steps: each by itself
-        parts = tuple(Direction(name, ((_allocated(step, t // k, name), k),)) for name in names)
-    else:
-        size, longer = divmod(t, k)
-        blocks = ((size, k - longer), (size + 1, longer))
-        parts = tuple(
-            Direction(
-                name,
-                tuple((_allocated(step, n, name), count) for n, count in blocks if count),
-                (((Counted(step, t, k, name), 1),),),
-            )
-            for name in names
+    size, longer = divmod(t, k)
+    blocks = ((size, k - longer), (size + 1, longer))
+    parts = tuple(
+        Direction(
+            name,
+            tuple((_allocated(step, n, name), count) for n, count in blocks if count),
+            None if k in (1, t) else (((Counted(step, t, k, name), 1),),),  # in one or all of the steps it is attained
         )
+        for name in names
+    )
     return Training(text, parts, round_count(epochs, "epochs"), compared, Sampled(step, t, k))
 
 

@@ -32,11 +32,9 @@ from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.divergence import LATTICE, Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
-from symamp.sums.kernels import antithetic, progression
-from symamp.sums.kernels.antithetic import Wave
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import BentLine, Line, Lognormal, line_of
-from symamp.sums.kernels.progression import Progression
+from symamp.sums.kernels.replaced import Frequencies, Progression, Wave
 from symamp.training.steps import OPPOSITE, WITH_WITHOUT, Numbering, Shifts, Step, TableStep
 from symamp.verifier import MOST_PRECISION
 
@@ -423,12 +421,7 @@ class Allocation(OneEpoch):
         plan = self._frequencies(law, level, log_least)
         if plan is not None:
             with at_precision(plan.precision(law)):
-                e = level.exponential()
-                low, high = (
-                    antithetic.expected_excess(law, self.steps, e, plan)
-                    if isinstance(plan, Wave)
-                    else progression.expected_excess(law, self.steps, e, plan)
-                )
+                low, high = plan.expected_excess(law, self.steps, level.exponential())
                 return Found((low / self.steps, high / self.steps), lambda: plan.shown(law, self.steps))
         if log_least < _LEAST_LOG_OF_LAWS:
             return self._by_closed_forms(law, level, log_least)
@@ -439,14 +432,14 @@ class Allocation(OneEpoch):
             self._poor.add(log_least)
         return self._by_closed_forms(law, level, log_least)
 
-    def _frequencies(self, law: Lognormal, level: Level, log_least: float) -> Progression | Wave | None:
+    def _frequencies(self, law: Lognormal, level: Level, log_least: float) -> Frequencies | None:
         """Return the frequencies that take least work: in geometric progression, or at equal distances."""
         with at_precision(_BITS):
             eps, accuracy = float(level.eps()), log_least + log(self.steps)
         found = Progression.of(law, self.steps, eps, accuracy)
         if (found is None or not found.is_quick(law)) and eps <= _LARGE_EPS:
             rougher = _ROUGHER if found is None else _ROUGHER[:1]
-            waves = (Wave.of(law, self.steps, exp(eps), accuracy + x) for x in rougher)
+            waves = (Wave.of(law, self.steps, eps, accuracy + x) for x in rougher)
             wave = next((wave for wave in waves if wave is not None), None)
             if wave is not None and (found is None or wave.work(law) < _WORK_OF_WAVES * found.work(law)):
                 return wave

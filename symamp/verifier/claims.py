@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any, NamedTuple
 
 from flint import arb, fmpq
@@ -20,6 +21,7 @@ _DIGITS, _MOST_TEXT, _MOST_SHOWN, _MOST_NAMES = 10, 60, 120, 8
 _PLAIN = re.compile(r"[0-9a-zE+\-*/() ]+", re.ASCII)
 _MOST_BITS = 4096
 """Of a fraction that is printed as what it is."""
+_DECIMALS = Context(_DIGITS + 1, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _NUMBER = re.compile(r"(-?\d+)(?:\.(\d*))?(?:e([+-]?\d+))?")
 
 
@@ -80,30 +82,17 @@ def outward(x: Number, up: bool) -> str:
         digits, power = int(found[1] + (found[2] or "")), int(found[3] or 0) - len(found[2] or "")
         scale = max(_DIGITS - len(str(abs(digits))), 0)
         near, power = digits * 10**scale, power - scale
-        while not _reaches(near, power, end, exact, up):
+
+        def reaches(near: int) -> bool:
+            value: Number = arb(f"{near}e{power}")
+            if exact:
+                value = fmpq(near * 10 ** max(power, 0), 10 ** max(-power, 0))
+            return bool(value >= end if up else value <= end)
+
+        while not reaches(near):
             near += 1 if up else -1
-    return _decimal(near, power)
-
-
-def _reaches(near: int, power: int, end: Number, exact: bool, up: bool) -> bool:
-    value: Number = arb(f"{near}e{power}")
-    if exact:
-        value = fmpq(near * 10 ** max(power, 0), 10 ** max(-power, 0))
-    return bool(value >= end if up else value <= end)
-
-
-def _decimal(digits: int, power: int) -> str:
-    """Return digits * 10^power, as a plain number unless that is long."""
-    while digits and digits % 10 == 0:
-        digits, power = digits // 10, power + 1
-    text, sign = str(abs(digits)), "-" * (digits < 0)
-    first = len(text) - 1 + power
-    if first < -7 or max(first, 0) > 15:
-        return f"{sign}{text[0]}{'.' * (len(text) > 1)}{text[1:]}e{first:+d}"
-    if power >= 0:
-        return f"{sign}{text}{'0' * power}"
-    whole = text.rjust(1 - power, "0")
-    return f"{sign}{whole[:power]}.{whole[power:]}"
+    shown = _DECIMALS.normalize(Decimal(f"{near}e{power}"))
+    return f"{shown:f}" if -7 <= shown.adjusted() <= 15 else f"{shown:e}"  # plain unless that is long
 
 
 def between(lower: Number, upper: Number) -> str:

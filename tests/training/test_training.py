@@ -20,10 +20,8 @@ from symamp.errors import ArgumentError, FormatError, SupportMismatchError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings, enclose_divergence
-from symamp.sums.kernels import antithetic, progression
-from symamp.sums.kernels.antithetic import Wave, damping, transforms
 from symamp.sums.kernels.one_sided import BentLine, BentPlan, Line, Lognormal, Plan
-from symamp.sums.kernels.progression import Progression
+from symamp.sums.kernels.replaced import Progression, Wave, damping, transforms, transforms_of_wave
 from symamp.training.rounds import Allocation, Maximum, _lines
 from symamp.training.steps import _table_law
 from symamp.verifier import verify
@@ -602,12 +600,9 @@ def test_few_replaced_steps_by_quadrature(sigma, eps, steps):
 def test_equidistant_frequencies_and_those_in_geometric_progression(sigma, steps, eps):
     law = sa.training.GaussianStep(sigma=sigma).summand
     found = []
-    for plan, enclosed in (
-        (Wave.of(law, steps, np.exp(eps), -40.0), antithetic.expected_excess),
-        (Progression.of(law, steps, eps, -40.0), progression.expected_excess),
-    ):
+    for plan in (kind.of(law, steps, eps, -40.0) for kind in (Wave, Progression)):
         with at_precision(plan.precision(law)):
-            found.append(enclosed(law, steps, arb(eps).exp(), plan))
+            found.append(plan.expected_excess(law, steps, arb(eps).exp()))
     with at_precision(192):
         for low, high in found:
             assert high.upper() - low.lower() < arb(-37).exp()
@@ -620,8 +615,8 @@ def test_every_progression_encloses(changes):
     law = sa.training.GaussianStep(sigma=1).summand
     with at_precision(300):
         plan = Progression.of(law, 5, 2.0, -40.0)
-        low, high = progression.expected_excess(law, 5, arb(2).exp(), plan)
-        worse = progression.expected_excess(law, 5, arb(2).exp(), replace(plan, **changes))
+        low, high = plan.expected_excess(law, 5, arb(2).exp())
+        worse = replace(plan, **changes).expected_excess(law, 5, arb(2).exp())
         assert worse[0].lower() <= low.lower() <= high.upper() <= worse[1].upper()
 
 
@@ -677,12 +672,12 @@ def test_the_transform_of_a_difference_of_ratios(sigma):
         law, s, e = Lognormal(lambda: arb(sigma)), float(sigma), 1.7
         z = np.linspace(-12, 12, 400_001)
         ratios, weights = [np.exp(x * z / s - 0.5 / s**2) for x in (1, -1)], norm.pdf(z) * (z[1] - z[0])
-        for k, ball in enumerate(transforms(law, arb(e), arb("0.3"), 5, 60), 1):
+        for k, ball in enumerate(transforms_of_wave(law, arb(e), arb("0.3"), 5, 60), 1):
             direct = weights @ np.exp(0.3j * k * (ratios[0] - e * ratios[1]))
             assert complex(ball) == pytest.approx(complex(direct), abs=1e-5 if s < 1 else 1e-9)
             assert float(abs(ball.rad())) < 1e-15
-        plan = Progression(2, 1.0, -40, 0.1, 45, 1.0, 1.0, 60)
-        for j, ball in enumerate(progression.transforms(law, arb(e), plan), -40):
+        plan = Progression(1.0, 60, 2, 1.0, -40, 0.1, 45, 1.0)
+        for j, ball in enumerate(transforms(law, arb(e), plan), -40):
             direct = weights @ np.exp(1j * np.exp(0.1 * j) * (ratios[0] - e * ratios[1]))
             assert complex(ball) == pytest.approx(complex(direct), abs=1e-5 if s < 1 else 1e-9)
             assert float(abs(ball.rad())) < 1e-15

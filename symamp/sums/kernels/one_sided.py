@@ -548,16 +548,16 @@ def log_moment(law: Lognormal, n: int, order: int) -> arb:
         for j in range(order + 1):
             factorial *= max(j, 1)
             terms.append((rate * (j * (j - 1))).exp() / factorial)
-        square, result, k = arb_poly(terms), arb_poly([1]), n
-        while k:
-            result = cut_series(result * square, order) if k & 1 else result
-            square, k = cut_series(square * square, order), k >> 1
-        return (result[order] * factorial).log() - order * arb(n).log()
+        return (power_of_series(terms, n)[order] * factorial).log() - order * arb(n).log()
 
 
-def cut_series(p: arb_poly, order: int) -> arb_poly:
-    """Return a series without what is beyond an order."""
-    return arb_poly(p.coeffs()[: order + 1])
+def power_of_series(terms: Sequence[arb], n: int) -> arb_poly:
+    """Return the n-th power of a series, up to the order to which it is given."""
+    square, found = arb_poly(list(terms)), arb_poly([1])
+    while n:
+        found = arb_poly((found * square).coeffs()[: len(terms)]) if n & 1 else found
+        square, n = arb_poly((square * square).coeffs()[: len(terms)]), n >> 1
+    return found
 
 
 def log_negative_moment(law: Lognormal, n: int, order: arb) -> arb:
