@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 Row = Sequence[fmpq]
-_ZERO, _ONE = fmpq(0), fmpq(1)
+Floats = NDArray[np.float64]
 _STEPS, _ROUNDING = 1000, 1e-12
 """Steps in doubles, half of them by Bland's rule, which ends; and what counts as 0 there."""
 
@@ -32,38 +33,15 @@ def feasible(columns: Sequence[Row], b: Row) -> Solution:
     >>> feasible([[fmpq(1)], [fmpq(2)]], [fmpq(-1)]).dual
     (-1,)
     """
-    m, n = len(b), len(columns)
-    signs = [fmpq(-1) if x < 0 else _ONE for x in b]
-    # Rows of [A | I | b], all b >= 0; the identity belongs to artificial variables, whose sum is made 0.
-    rows = [
-        [signs[i] * c[i] for c in columns] + [_ONE if k == i else _ZERO for k in range(m)] + [signs[i] * b[i]]
-        for i in range(m)
-    ]
-    basis = list(range(n, n + m))
-    cost = [-sum((row[j] for row in rows), _ZERO) for j in range(n)] + [_ZERO] * m
-    cost.append(-sum((row[-1] for row in rows), _ZERO))
-    while (entering := next((j for j in range(n) if cost[j] < 0), None)) is not None:
-        ratios = [(row[-1] / row[entering], basis[i], i) for i, row in enumerate(rows) if row[entering] > 0]
-        _, _, leaving = min(ratios)
-        pivot = rows[leaving][entering]
-        rows[leaving] = pivoted = [x / pivot for x in rows[leaving]]
-        for i, row in enumerate(rows):
-            if i != leaving and row[entering] != 0:
-                factor = row[entering]
-                rows[i] = [x - factor * y for x, y in zip(row, pivoted, strict=True)]
-        factor = cost[entering]
-        cost = [x - factor * y for x, y in zip(cost, pivoted, strict=True)]
-        basis[leaving] = entering
-    if cost[-1] == 0:
-        x = [_ZERO] * n
-        for row, j in zip(rows, basis, strict=True):
-            if j < n:
-                x[j] = row[-1]
+    signs = np.array([fmpq(-1 if x < 0 else 1) for x in b])
+    A, goal = np.array(columns, dtype=object).reshape(len(columns), len(b)).T * signs[:, None], np.array(b) * signs
+    # What A x falls short of b, b >= 0, is made as small as it can be.
+    found = _simplex(A.sum(axis=0), A, goal, fmpq(0))
+    assert found is not None
+    x, multipliers, most = found
+    if most == goal.sum():
         return Solution(tuple(x), None)
-    return Solution(None, tuple(sign * (_ONE - cost[n + i]) for i, sign in enumerate(signs)))
-
-
-Floats = NDArray[np.float64]
+    return Solution(None, tuple(signs * (1 - multipliers)))
 
 
 def maximum(c: Floats, A: Floats, b: Floats) -> tuple[Floats, Floats, float] | None:
@@ -75,27 +53,31 @@ def maximum(c: Floats, A: Floats, b: Floats) -> tuple[Floats, Floats, float] | N
     >>> x.round(12), y.round(12), round(value, 12)
     (array([1.6, 1.2]), array([0.4, 0.2]), 2.8)
     """
+    return _simplex(c, A, b, _ROUNDING)
+
+
+def _simplex(c: Any, A: Any, b: Any, rounding: Any) -> tuple[Any, Any, Any] | None:
+    """Return what ``maximum`` does, in numbers of any kind; what is up to ``rounding`` counts as 0."""
     m, n = A.shape
-    rows: Floats = np.block([[A, np.eye(m), b[:, None]], [-c, np.zeros(m + 1)]])
-    basis: Any = np.arange(n, n + m)
-    for step in range(_STEPS):
-        cost = rows[-1, :-1]
-        entering = int(cost.argmin() if step < _STEPS // 2 else (cost < -_ROUNDING).argmax())
-        if cost[entering] >= -_ROUNDING:
+    zero = 0 * rounding
+    rows = np.block([[A, np.eye(m, dtype=int) + zero, b[:, None]], [-c, np.zeros(m + 1, dtype=int) + zero]])
+    basis = np.arange(n, n + m)
+    for step in count():
+        cost, by_bland = rows[-1, :-1], rounding == 0 or step >= _STEPS // 2
+        entering = int((cost < -rounding).argmax() if by_bland else cost.argmin())
+        if cost[entering] >= -rounding:
             break
-        usable = np.flatnonzero(rows[:-1, entering] > _ROUNDING)
-        if not usable.size:
+        usable = np.flatnonzero(rows[:-1, entering] > rounding)
+        if not usable.size or (rounding > 0 and step == _STEPS):
             return None
-        ratios = np.maximum(rows[usable, -1], 0.0) / rows[usable, entering]
-        tied = usable[ratios <= ratios.min() * (1.0 + _ROUNDING)]
+        ratios = np.maximum(rows[usable, -1], zero) / rows[usable, entering]
+        tied = usable[ratios <= ratios.min() * (1 + rounding)]
         leaving = tied[basis[tied].argmin()]
         rows[leaving] /= rows[leaving, entering]
         factors = rows[:, entering].copy()
-        factors[leaving] = 0.0
+        factors[leaving] = zero
         rows -= factors[:, None] * rows[leaving]
         basis[leaving] = entering
-    else:
-        return None
-    x = np.zeros(n + m)
+    x = np.full(n + m, zero)
     x[basis] = rows[:-1, -1]
-    return x[:n], rows[-1, n:-1], float(rows[-1, -1])
+    return x[:n], rows[-1, n:-1], rows.item(-1)
