@@ -171,18 +171,14 @@ def _distance(found: Decomposition, parameters: Sequence[Parameter]) -> sp.Expr:
 # --------------------------------------------------------------------------------- The shuffle index chi of a mechanism
 
 
-def inverse_square(components: tuple[tuple[sp.Expr, sp.Expr, sp.Expr], ...]) -> sp.Expr:
-    """Return chi^-2 = sum of mass * (r0 - r1)^2 of a component list, in normal form."""
-    return normal(sp.Add(*(m * (r0 - r1) ** 2 for r0, r1, m in components)))
-
-
 @derived
 def shuffle_index(mechanism: LocalRandomizer) -> sp.Expr:
     """Return the least chi over ordered pairs; 0 where a message names its sender; Min(...) if undecided."""
     classes = pair_classes(mechanism)
     if any(a != b for c in classes for a, b in c.decomposition.singular):
         return sp.Integer(0)
-    values = list(dict.fromkeys(inverse_square(c.decomposition.components) for c in classes))
+    lists = (c.decomposition.components for c in classes)
+    values = list(dict.fromkeys(normal(sp.Add(*(m * (r0 - r1) ** 2 for r0, r1, m in found))) for found in lists))
     with suppress(UndecidedOrderError):
         values = [values[maximum(values, mechanism.parameters)]]
     roots = [sp.oo if v == 0 else _inverse_root(v, mechanism.parameters) for v in values]

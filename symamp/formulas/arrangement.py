@@ -121,13 +121,13 @@ def _tidy(product: sp.Expr, parameters: tuple[Parameter, ...], write: Writer) ->
     for factor in sp.Mul.make_args(rest):
         base, exponent = factor.as_base_exp()
         if base.is_Add and exponent.is_Integer:
-            if exponent.is_odd and _is_negative(base, parameters):
+            if exponent.is_odd and _known_sign(base, parameters) < 0:
                 base, number = -base, -number
             base = _collected(base, write)
         factors.append((base, exponent))
     if number < 0:  # one factor whose sign is not known may take the minus
         for i, (base, exponent) in enumerate(factors):
-            if base.is_Add and exponent.is_odd and not _is_positive(base, parameters):
+            if base.is_Add and exponent.is_odd and _known_sign(base, parameters) <= 0:
                 factors[i], number = (-base, exponent), -number
                 break
     return sp.Mul(number, _joined(factors))
@@ -148,19 +148,13 @@ def _collected(total: sp.Expr, write: Writer) -> sp.Expr:
     found = [total]
     q = quotient(total)
     for i, g in enumerate(q.generators):
-        parts = coefficients(q.num, i)
+        parts = coefficients(q.num, (i,))
         if q.den.is_one() and 1 < len(parts) < len(total.args):
-            found.append(sp.Add(*(g.expr**e * quotient(q.expression(c)).expr for e, c in parts.items())))
+            found.append(sp.Add(*(g.expr**e * quotient(q.expression(c)).expr for (e,), c in parts.items())))
     return min(found, key=lambda f: len(write(f)))
 
 
-def _is_negative(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> bool:
+def _known_sign(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> int:
     with suppress(ExpressionError, UndecidedOrderError, RecursionError):  # too deep: it is shown as it stands
-        return sign(expr, parameters) < 0
-    return False
-
-
-def _is_positive(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> bool:
-    with suppress(ExpressionError, UndecidedOrderError, RecursionError):  # too deep: it is shown as it stands
-        return sign(expr, parameters) > 0
-    return False
+        return sign(expr, parameters)
+    return 0

@@ -104,13 +104,14 @@ def polynomial_expression(polynomial: Polynomial, generators: Sequence[Generator
     )
 
 
-def coefficients(polynomial: Polynomial, i: int) -> dict[int, Polynomial]:
-    """Return the coefficients of the powers of unknown i, as polynomials that do not contain it."""
-    parts: dict[int, dict[tuple[int, ...], Any]] = {}
+def coefficients(polynomial: Polynomial, unknowns: Sequence[int]) -> dict[tuple[int, ...], Polynomial]:
+    """Return the coefficients by the exponents of some unknowns, as polynomials that do not contain these."""
+    parts: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
     for exps, c in polynomial.to_dict().items():
-        parts.setdefault(exps[i], {})[(*exps[:i], 0, *exps[i + 1 :])] = c
+        rest = tuple(0 if i in unknowns else e for i, e in enumerate(exps))
+        parts.setdefault(tuple(exps[i] for i in unknowns), {})[rest] = c
     ctx = polynomial.context()
-    return {e: ctx.from_dict(part) for e, part in parts.items()}
+    return {exps: ctx.from_dict(part) for exps, part in parts.items()}
 
 
 def cancel(num: Polynomial, den: Polynomial) -> Fraction:
@@ -486,10 +487,10 @@ class Ring:
 def _reduce(polynomial: Polynomial, i: int, m: int, base: Fraction, ring: Ring) -> Fraction:
     """Replace generator**m by its base a/b; the result is over a power of b. (m = 1 comes from base**(D - 1).)"""
     a, b = base
-    parts = coefficients(polynomial, i)
-    top = max((e // m for e in parts), default=0)
+    parts = coefficients(polynomial, (i,))
+    top = max((e // m for (e,) in parts), default=0)
     total = ring.ctx.constant(0)
-    for e, part in parts.items():
+    for (e,), part in parts.items():
         total += part * a ** (e // m) * b ** (top - e // m) * ring.variables[i] ** (e % m)
     return total, b**top
 
@@ -499,7 +500,7 @@ def _conjugate(den: Polynomial, i: int, m: int, base: Fraction, ring: Ring) -> P
     a, b = base
     zero = ring.ctx.constant(0)
     rows = [[zero] * m + [ring.one if power == 0 else zero] for power in range(m)]
-    for e, part in coefficients(den, i).items():
+    for (e,), part in coefficients(den, (i,)).items():
         for shift in range(m):  # column: coefficients of den * g**shift, times b to stay a polynomial
             rows[(e + shift) % m][shift] = part * (a if e + shift >= m else b)
     # Fraction-free elimination above and below the diagonal (Bareiss): every division is exact.

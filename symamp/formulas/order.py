@@ -215,7 +215,7 @@ def substitute(
         return polynomial, []
     degree = polynomial.degrees()[i]
     total = ctx.constant(0)
-    for e, part in normal_form.coefficients(polynomial, i).items():
+    for (e,), part in normal_form.coefficients(polynomial, (i,)).items():
         total += part * above**e * below ** (degree - e)
     return total, [s for s in scales if not s.is_constant()]  # a constant denominator is positive by construction
 
@@ -225,7 +225,7 @@ def one_sign(polynomial: normal_form.Polynomial, unknowns: Sequence[Unknown], si
 
     The sign is weak (1 for >= 0); ``strict`` says that 0 is proved not to be attained.
     """
-    terms = _terms(polynomial, [u.index for u in unknowns])
+    terms = normal_form.coefficients(polynomial, [u.index for u in unknowns])
     by_sign: dict[tuple[int, ...], int] = {}
     for exps, c in terms.items():
         sign = signs(c)
@@ -243,16 +243,6 @@ def one_sign(polynomial: normal_form.Polynomial, unknowns: Sequence[Unknown], si
             return _univariate(coefficients, unknowns[used[0]])
     weak = _subdivide(polynomial, [unknowns[i].index for i in used], signs, _HALVINGS)
     return None if weak is None else (weak, False)
-
-
-def _terms(polynomial: normal_form.Polynomial, indices: Sequence[int]) -> dict[tuple[int, ...], normal_form.Polynomial]:
-    """The coefficients, as polynomials in the other unknowns, by the exponents of these unknowns."""
-    parts: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
-    for exps, c in polynomial.to_dict().items():
-        rest = tuple(0 if i in indices else e for i, e in enumerate(exps))
-        parts.setdefault(tuple(exps[i] for i in indices), {})[rest] = c
-    ctx = polynomial.context()
-    return {exps: ctx.from_dict(part) for exps, part in parts.items()}
 
 
 def _survives(exponents: set[tuple[int, ...]], unknowns: Sequence[Unknown]) -> bool:
@@ -279,7 +269,7 @@ def _univariate(coefficients: Mapping[int, int], unknown: Unknown) -> tuple[int,
 
 def _subdivide(polynomial: normal_form.Polynomial, indices: Sequence[int], signs: Signs, depth: int) -> int | None:
     """Cut at u = 1 in each unknown in turn, u = 1 + v and u = 1/(1 + v), until the coefficients agree in sign."""
-    found = {signs(c) for c in _terms(polynomial, indices).values()} - {0}
+    found = {signs(c) for c in normal_form.coefficients(polynomial, indices).values()} - {0}
     if None in found:
         return None
     if len(found) <= 1:
@@ -568,12 +558,8 @@ def _is_zero(expr: sp.Expr) -> bool:
     if not q.expr.free_symbols:
         return constant_sign(q.expr) == 0
     if q.independent:
-        parts: dict[tuple[int, ...], list[sp.Expr]] = {}
-        for exps, c in q.num.to_dict().items():
-            pairs = list(zip(exps, q.generators, strict=True))
-            constant = sp.Mul(int(c), *(sp.Pow(g.expr, e) for e, g in pairs if g.is_constant))
-            parts.setdefault(tuple(0 if g.is_constant else e for e, g in pairs), []).append(constant)
-        return all(constant_sign(sp.Add(*part)) == 0 for part in parts.values())
+        unknowns = [i for i, g in enumerate(q.generators) if not g.is_constant]
+        return all(constant_sign(q.expression(c)) == 0 for c in normal_form.coefficients(q.num, unknowns).values())
     # Powers of expressions may hide a relation: one value that is not zero is a proof.
     symbols = sorted(q.expr.free_symbols, key=str)
     for start in (2, 3, 5):

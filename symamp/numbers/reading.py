@@ -122,14 +122,14 @@ def users(n: object) -> int:
     return whole_number(n, "n", LARGEST_N, accepted)
 
 
-def whole_number(value: object, name: str, most: int, accepted: str = "") -> int:
-    """Return an integer from 1 to ``most``, or a number of another type that is one, such as 1e3 or "1e3", as an int.
+def whole_number(value: object, name: str, most: int, accepted: str = "", *, least: int = 1) -> int:
+    """Return an integer from ``least`` to ``most``, or a number of another type that is one, such as "1e3", as an int.
 
     >>> whole_number("1e3", "rounds", 10**6)
     1000
     """
-    told = accepted or f"an integer from 1 to {most}"
-    return int(_within(value, name, told, lambda x: bool(x.is_Integer and 1 <= x <= most)))
+    told = accepted or f"an integer from {least} to {most}"
+    return int(_within(value, name, told, lambda x: bool(x.is_Integer and least <= x <= most)))
 
 
 def budget(eps: object, name: str = "eps") -> sp.Expr:

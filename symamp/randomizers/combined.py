@@ -56,27 +56,30 @@ _MOST_PARTS = 10_000  # of one mechanism
 # ------------------------------------------------------- The constant mechanism: what is sent by users who take no part
 
 
-class ConstantMechanism(Mechanism):
+class _Whole(Mechanism):
+    """A mechanism whose decompositions are known without its messages, which are not listed."""
+
+    is_composed = True
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """Refuse: no messages are listed."""
+        raise SupportMismatchError("mechanism", Problem(f"the messages of {self!r} are not listed"), "use its .table()")
+
+
+class ConstantMechanism(_Whole):
     """The constant mechanism: a message that does not depend on the input."""
 
     name = "silent"
     parameters = ()
     inputs = ("-",)
     messages, rows = ("-",), ((sp.Integer(1),),)
-    is_composed = first_input_stands_for_all = True
+    first_input_stands_for_all = True
 
     def message_bits(self) -> sp.Expr:
         return sp.Integer(0)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         return ()
-
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        return ()
-
-    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
-        one = sp.Integer(1)
-        return (Orbit("-", one, (one,) * len(distinguished)),)
 
     def key(self) -> tuple[object, ...]:
         return ("silent",)
@@ -155,10 +158,10 @@ class NoiseTriple(EnclosedDecomposition):
         return self.noise._repr_latex_()
 
 
-class NoisePart(Mechanism):
+class NoisePart(_Whole):
     """Additive noise as a part: its inputs are the ends of the interval, which are the worst pair."""
 
-    is_composed = first_input_stands_for_all = True  # no input is easier to tell from the others than an end
+    first_input_stands_for_all = True  # no input is easier to tell from the others than an end
     lists_all_inputs = False  # nor inputs between the ends
     inputs = ("0", _END)
 
@@ -174,14 +177,6 @@ class NoisePart(Mechanism):
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         return (("0", _END),)
-
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """None: other users hold one of the ends."""
-        return ()
-
-    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
-        """Refuse: no messages are listed."""
-        raise SupportMismatchError("mechanism", Problem(f"the messages of {self!r} are not listed"), "ask its parts")
 
     def key(self) -> tuple[object, ...]:
         return ("noise", self.sent.key())
@@ -304,7 +299,7 @@ Choice = tuple[str, ...]
 Row = list[tuple[str, sp.Expr]]
 
 
-class Combined(Mechanism):
+class Combined(_Whole):
     """A mechanism whose decompositions follow from those of its parts; an input has one value for each part.
 
     ``neighbours`` says which inputs of the victim are compared: "all", any two; "one_attribute", two that differ in
@@ -313,7 +308,6 @@ class Combined(Mechanism):
 
     _internal_names = "compared worst_is_all_different"
 
-    is_composed = True
     lists_all_inputs = False  # pairs that are dominated are left out
 
     def __init__(self, parts: Sequence[Mechanism], neighbours: str) -> None:
@@ -451,10 +445,6 @@ class Combined(Mechanism):
         """Return that it is so for each part that depends on eps0; None where this is not proved for all."""
         moving = [p for p in dict.fromkeys(self.parts) if free_budget(p.parameters) is not None]
         return _PARTS if moving and all(p.degradation() for p in moving) else None
-
-    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
-        """Refuse: no messages are listed."""
-        raise SupportMismatchError("mechanism", Problem(f"the messages of {self!r} are not listed"), "use its .table()")
 
     def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
         """Return the triple made of those of the parts."""

@@ -7,10 +7,9 @@ from functools import cached_property
 import sympy as sp
 
 from symamp.decompositions.randomizer import Orbit
-from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Value
-from symamp.numbers.reading import Compared, exact_number
+from symamp.numbers.reading import Compared, whole_number
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -40,12 +39,9 @@ class DiscreteLaplace(Parametrised, Mechanism):
     declared = (EPS0,)
 
     def __init__(self, *, B: Value = None, eps0: Value = None) -> None:
-        size = None if B is None else exact_number(B, "B")
-        if size is None or not (size.is_Integer and 1 <= size <= _LARGEST):
-            raise ArgumentError("B", B, f"an integer between 1 and {_LARGEST}")
-        self.B = int(size)
+        self.B = whole_number(B, "B", _LARGEST)
         super().__init__(eps0=eps0)
-        self.values = {"B": size, **self.values}
+        self.values = {"B": sp.Integer(self.B), **self.values}
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -54,10 +50,6 @@ class DiscreteLaplace(Parametrised, Mechanism):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The ends, the worst pair; a reflection exchanges them."""
         return (("0", str(self.B)),)
-
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """Nothing: no other input has less probability than both ends anywhere."""
-        return ()
 
     def local_ratio(self) -> sp.Expr:
         """Return e^eps0, the ratio of the ends: steps of one have the same ratio everywhere."""

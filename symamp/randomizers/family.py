@@ -121,10 +121,10 @@ class Parametrised(PublicNames):
     def __getitem__(self, name: str) -> sp.Expr:
         return self.values[name]
 
-    def keep(self, name: str, number: sp.Expr | None) -> None:
+    def keep(self, name: str, number: int | None) -> None:
         """Count a number that is no declared parameter among the values, if it is given."""
         if number is not None:
-            self.values[name] = number
+            self.values[name] = sp.Integer(number)
 
     def key(self) -> tuple[object, ...]:
         """Return the class, its parameter values and the ranges of those that are free."""

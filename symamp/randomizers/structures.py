@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from itertools import product
 from typing import ClassVar, NamedTuple
 
 import sympy as sp
 
-from symamp.decompositions.pair_groups import PairGroup, free_sets_groups
+from symamp.decompositions.pair_groups import PairGroup, free_sets_groups, is_less
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError, Problem
 from symamp.formulas.normal_form import normal
-from symamp.formulas.order import constant_sign
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.mechanism import free_budget, is_wider_with_budget, of_two_levels
@@ -163,7 +161,7 @@ class OneHot(AlikeInputs):
 # ---------------------------- Two-level families seen from inputs whose sets of messages are as disjoint as they can be
 
 AVERAGE = "average"
-_HALF = sp.Rational(1, 2)
+_HALF, _THIRD = sp.Rational(1, 2), sp.Rational(1, 3)
 
 
 class DisjointCover(Family):
@@ -257,7 +255,7 @@ def packed(c: sp.Expr) -> Mapping[tuple[str, ...], sp.Expr]:
     pair: dict[tuple[str, ...], sp.Expr] = {("x0",): c, ("x1",): c}
     if c == _HALF:
         return pair
-    if _is_at_most(3 * c, 1):
+    if not is_less(_THIRD, c):
         return {**pair, ("x2",): c}
     outside = 1 - 2 * c
     return {
@@ -267,11 +265,6 @@ def packed(c: sp.Expr) -> Mapping[tuple[str, ...], sp.Expr]:
         ("x1", "x3"): c - outside,
         ("x2", "x3"): outside,
     }
-
-
-@lru_cache(maxsize=256)
-def _is_at_most(number: sp.Expr, most: int) -> bool:
-    return constant_sign(number - most) <= 0
 
 
 def with_average(rows: Mapping[str, Mapping[str, sp.Expr]]) -> dict[str, dict[str, sp.Expr]]:

@@ -13,7 +13,7 @@ import sympy as sp
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter, Value
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import LARGEST_N, whole_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.mechanism import of_two_levels
@@ -83,14 +83,14 @@ class HadamardResponse(Family):
     declared = (Parameter("K", lower=4, integer=True, predicate="a power of two"), EPS0)
 
     def __init__(self, *, K: Value = None, eps0: Value = None, D: Value = None) -> None:
-        self.last_row = None if D is None else _checked_last_row(D)
+        self.last_row = None if D is None else whole_number(D, "D", LARGEST_N, least=2)
         if K is None and self.last_row is not None:
             K = Parameter("K", lower=sp.Integer(max(4, 2 ** self.last_row.bit_length())), integer=True)
         super().__init__(K=K, eps0=eps0)
         if self.last_row is not None:
             if self["K"].is_Integer and self.last_row >= self["K"]:
                 raise ArgumentError("D", self.last_row, f"at most K - 1 = {self['K'] - 1}")
-            self.keep("D", sp.Integer(self.last_row))
+            self.keep("D", self.last_row)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -151,16 +151,6 @@ class HadamardResponse(Family):
         """Return the table over all columns, rows 1, ..., D."""
         size = int(self["K"])
         return _table(self, 1, size, range(1, size if self.last_row is None else self.last_row + 1), "{1}".format)
-
-
-def _checked_last_row(value: object) -> int:
-    accepted = "an integer >= 2, or None for all rows"
-    if isinstance(value, Parameter | sp.Symbol):
-        raise ArgumentError("D", str(value), accepted)
-    number = exact_number(value, "D")
-    if not number.is_Integer or number < 2:
-        raise ArgumentError("D", number, accepted)
-    return int(number)
 
 
 class BlockHadamardResponse(Family):

@@ -22,7 +22,7 @@ from symamp.formulas.parameter import EPS0, Parameter, Value
 from symamp.laws.law import Floats
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import whole_number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.protocols import Array, Protocol, Rng, double, interval, mean
@@ -168,11 +168,8 @@ class PrivUnit(DisjointCover):
 
     def __init__(self, *, c: Value = None, eps0: Value = None, d: Value = None) -> None:
         super().__init__(c=c, eps0=eps0)
-        size = None if d is None else exact_number(d, "d")
-        if size is not None and not (size.is_Integer and 2 <= size <= _LARGEST):
-            raise ArgumentError("d", d, f"an integer between 2 and {_LARGEST}")
-        self.d = None if size is None else int(size)
-        self.keep("d", size)
+        self.d = None if d is None else whole_number(d, "d", _LARGEST, least=2)
+        self.keep("d", self.d)
 
     def coverage(self) -> sp.Expr:
         return self["c"]

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter, Value
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import LARGEST_N, whole_number
 from symamp.randomizers import protocols
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.randomizers.structures import DisjointCover, with_average
@@ -142,10 +141,8 @@ class Wheel(DisjointCover):
 
     def __init__(self, *, s: Value = None, p: Value = None, eps0: Value = None, D: Value = None) -> None:
         super().__init__(s=s, p=p, eps0=eps0)
-        size = None if D is None else exact_number(D, "D")
-        if size is not None and not (size.is_Integer and size >= 2 and sp.Ge(size, self["s"]) != sp.false):
-            raise ArgumentError("D", D, "an integer, at least 2 and s")
-        self.keep("D", size)
+        least = max(int(self["s"]), 2) if self["s"].is_Integer else 2
+        self.keep("D", None if D is None else whole_number(D, "D", LARGEST_N, least=least))
 
     def coverage(self) -> sp.Expr:
         return self["s"] * self["p"]
