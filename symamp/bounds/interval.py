@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, floor, inf, log, log1p
+from math import ceil, exp, floor, inf, log, log1p
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -57,10 +57,10 @@ _MOST_LOWERED, _MOST_OF_COARSE = 0.03, 0.2
 """Cells lower eps by at most this part of it, on either side; and those that are cut at first."""
 _COARSER = 50.0
 """How much more a cell may cost beside what is far from its end, in units of what a cell may."""
-_LEAST = 0.0002
-"""The least cell that is cut in two, as a part of the interval."""
+_LEAST, _PARTS = 0.0002, 6
+"""The least cell that is cut, as a part of the interval; and into how many parts at once."""
 _CUTS, _WORTH = 8, 0.1
-"""How often cells are cut in two, and which part of the room a cell has to cost."""
+"""How often cells are cut, and which part of the room a cell has to cost."""
 _GAINED = 0.3
 """Cells are cut again where the last time gained this part, in log delta, of what is above the aim."""
 _LEAST_USERS, _LARGEST_RATIO = 100, 1e3
@@ -154,7 +154,7 @@ class NoiseInterval(PairBoundDefaults):
         """Return the bound of the pair of the ends over all data sets, of what the cut leaves."""
         if cut not in self._ends:
             grid, held = grid_of(self.noise, cut), (("others", sp.Integer(1)),)
-            table = grid.table()
+            table = grid.with_places
             laws = (LawTriple(table.law((0.0, 1.0), other), self.pair) for other in table.classes(grid.places))
             found = tuple(Reduction(self.method, self.proof_status, SOURCE, x, held) for x in laws)
             self._ends[cut] = _Ends(found, others=self._others)
@@ -185,7 +185,7 @@ class NoiseInterval(PairBoundDefaults):
 
     def _at_one_end(self, level: Level, n: int) -> float:
         """Return an estimate of the logarithm of the divergence of the ends where all others are at one of them."""
-        rows = grid_of(self.noise, _USUAL_CUT).table().rows((0.0, 1.0))
+        rows = grid_of(self.noise, _USUAL_CUT).with_places.rows((0.0, 1.0))
         return float(log_divergences(rows, rows[0], level.rough_minus_one(), n)[0, 1])
 
     def found(self, level: Level, n: int, limits: Limits) -> tuple[Cut, Found | None]:
@@ -233,7 +233,7 @@ class NoiseInterval(PairBoundDefaults):
         aim, ends = log_delta + log1p(-share), self.ends(cut)
         root = ends.root(n, aim - room, settings.usual, start)
         if room == _OF_MOMENTS and 0.0 < root < inf and (owed := self._owed(root, n, settings)) > room:
-            root = ends.root(n, aim - owed, settings.usual, root)
+            return ends.root(n, aim - owed, settings.usual, root)
         return (1.0 + _ROOM) * root
 
     def _owed(self, eps: float, n: int, settings: Settings) -> float:
@@ -332,7 +332,11 @@ class _Boxes:
         self.room = min((room + settings.gap) * (1.0 + self.lost), 1.0)
         self.aim = exp(self.room) + self.lost
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
-        self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), (n - 1) * found.saddle * self.e
+        self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), self._slope(found.saddle)
+        after = grid.shape.after(0.0, 0.0)
+        up, down = self._kappa(0.0, after, True), self._kappa(1.0 - after, 1.0, False)
+        # what messages cost is so in the shortest cells, too
+        self.least, self.least_e = (up, down), self.e * (1.0 - down) / (1.0 + up) * (1.0 - 2.0**-46)
         self.stages, self.work = list[Stage](), 0
         self.places, self.known = list[Sequence[tuple[float, ...]]](), np.zeros((0, 0))
 
@@ -361,10 +365,13 @@ class _Boxes:
             least = float(self.known.max())
             if before < inf and log(before / least) < _GAINED * log(before / self.aim):
                 break
-            high = np.argwhere(self.known > self.aim)
-            firsts, seconds = (x[high[:, k]] for k, x in enumerate(kappas))
-            first, rows = self._cut(first, fine, high[:, 0], high[firsts >= seconds, 0], kappas[0])
-            second, columns = self._cut(second, fine_second, high[:, 1], high[firsts < seconds, 1], kappas[1])
+            high = self.known > self.aim
+            costs = [np.maximum(x - k, 0.0) * self.slope for x, k in zip(kappas, self.least, strict=True)]
+            firsts = costs[0][:, None] >= costs[1]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                over = np.where(high, np.log(self.known / self.aim), 0.0)
+            first, rows = self._cut(first, fine, costs[0], np.where(firsts, over, -1.0), high)
+            second, columns = self._cut(second, fine_second, costs[1], np.where(firsts, -1.0, over).T, high.T)
             known = np.where(self._compared(first, second), self.known[np.ix_(rows, columns)], 0.0)
             if known.shape == self.known.shape or (known > self.aim).sum() > _MOST_PAIRS:
                 break
@@ -421,25 +428,24 @@ class _Boxes:
         }
 
     def _cut(
-        self,
-        places: Sequence[float],
-        fine: Sequence[float],
-        high: NDArray[np.int_],
-        worse: NDArray[np.int_],
-        kappas: Floats,
+        self, places: Sequence[float], fine: Sequence[float], costs: Floats, over: Floats, high: NDArray[np.bool_]
     ) -> tuple[tuple[float, ...], NDArray[np.int_]]:
-        """Return the places with those of ``fine`` in high cells, or else with the middles of the worse of these.
+        """Return the places with those of ``fine`` in cells of high boxes, or else with some between their ends.
 
-        Cells are cut in two where they lose more than a part of the room. And of which cell each of theirs is a part.
+        A cell is cut where it loses more than a part of the room, into as many parts as boxes in which it loses most
+        are ``over`` the aim, in the logarithm. And of which cell each of theirs is a part.
         """
-        found, losses = set(places), kappas * self.slope / self.room
-        for k in np.unique(high).tolist():
+        found, most = set(places), over.max(axis=1)
+        for k in np.flatnonzero(high.any(axis=1)).tolist():
             inside = fine[bisect_right(fine, places[k]) : bisect_left(fine, places[k + 1])]
-            is_wide = losses[k] > _WORTH and places[k + 1] - places[k] > _LEAST
-            middle = [self.grid.shape.rounded(0.5 * (places[k] + places[k + 1]))] if is_wide and k in worse else []
-            found |= {*(inside or middle)}
-        parts = tuple(sorted(found))
-        return parts, np.searchsorted(places, parts[:-1], "right") - 1
+            size, cost = places[k + 1] - places[k], float(costs[k])
+            if not inside and most[k] > 0.0 and cost > _WORTH * self.room and size > _LEAST:
+                share = 1.0 - float(most[k]) / cost
+                parts = min(ceil(share**-_POWER), _PARTS) if 0.0 < share < 1.0 else _PARTS if most[k] < inf else 2
+                inside = [self.grid.shape.rounded(places[k] + i / parts * size) for i in range(1, max(parts, 2))]
+            found |= {*inside}
+        cut = tuple(sorted(found))
+        return cut, np.searchsorted(places, cut[:-1], "right") - 1
 
     def _compared(self, first: Sequence[float], second: Sequence[float]) -> NDArray[np.bool_]:
         """Return which boxes have pairs that are compared: others are mirror images."""
@@ -454,6 +460,7 @@ class _Boxes:
         if self.grid.shape.places:
             return [self.grid.shape.places] * 2
         slack, shortest, most = self._slack(above), wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
+        least = self.least[not above]
         places, some, size, reach = [0.0], list[float](), shortest, 0.0
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
             last = places[-1]
@@ -464,7 +471,7 @@ class _Boxes:
             for _ in range(_ATTEMPTS):
                 end = min(self.grid.shape.after(last, size), 1.0)
                 ends = (last, end) if above else (1.0 - end, 1.0 - last)
-                kappa = self.grid.usual.remainder(*ends, above).kappa(self.n, self.log_rest)[0]
+                kappa = self._kappa(*ends, above) - least
                 factor = (budget / kappa) ** _POWER if kappa > 0.0 else inf
                 size = min(max(size * min(max(factor, 1.0 / _CHANGE), _CHANGE), shortest), _LONGEST)
                 if 1.0 / _CHANGE < factor < _CHANGE:
@@ -478,14 +485,27 @@ class _Boxes:
         found = [(*some, 1.0), tuple(places)]
         return found if above else [tuple(1.0 - x for x in row[::-1]) for row in found]
 
-    @cached_property
-    def _usual(self) -> NoiseTable:
-        return self.grid.table()
+    def _kappa(self, start: float, end: float, above: bool) -> float:
+        """Return about the kappa of a cell of one compared input."""
+        return self.grid.usual.remainder(start, end, above).kappa(self.n, self.log_rest)[0]
 
-    @cached_property
+    def _slope(self, saddle: float) -> float:
+        """Return about how log delta of the ends falls with eps: the saddle point in the worst law of other users."""
+        first, second = self._usual.rows([0.0, 1.0])
+        laws, exponents = self._laws, saddle * (first - self.e * second) / self._laws
+        tilted = laws * np.exp(exponents - exponents.max(axis=1, keepdims=True))
+        worst = int((exponents.max(axis=1) + np.log(tilted.sum(axis=1))).argmax())
+        weights = tilted[worst] / tilted[worst].sum()
+        return (self.n - 1) * saddle * self.e * float(weights @ (second / laws[worst]))
+
+    @property
+    def _usual(self) -> NoiseTable:
+        return self.grid.with_places
+
+    @property
     def _laws(self) -> Floats:
         """The laws of other users of a usual table, without symbols of their own."""
-        return self._classes(self._usual)[:, :-1]
+        return self.grid.laws[:, :-1]
 
     def _slack(self, above: bool) -> Callable[[float], float]:
         """How far, in log delta, pairs with this input away from its end are below the pair of the ends, about."""
@@ -498,10 +518,6 @@ class _Boxes:
             gaps = np.maximum.accumulate(np.nan_to_num(np.log(worst[0] / worst), posinf=1e3))
         return lambda x: float(np.interp(x, places, gaps))
 
-    def _classes(self, table: NoiseTable) -> Floats:
-        """Return the laws of other users, the symbol of their own last."""
-        return np.array([[float(x) for x in row] for row in table.classes(self.grid.places)])
-
     def _rows(self, table: NoiseTable, places: Sequence[float], asked: NDArray[np.int_]) -> Floats:
         """Return the rows of some of the places."""
         some, where = np.unique(asked, return_inverse=True)
@@ -509,12 +525,10 @@ class _Boxes:
 
     @property
     def ends(self) -> float:
-        """At least the divergence of the ends by moments, in units; nan for none."""
+        """At least the divergence of the ends by moments in the shortest cells, in units; nan for none."""
         rows = [np.pad(row, (0, 1))[None] for row in self._usual.rows([0.0, 1.0])]
-        e = np.array([[self.e]])
-        found = bounds_by_moments(
-            self._classes(self._usual), (rows[0], rows[1]), e, self.n, self.parameters, self.log_unit
-        )
+        e = np.array([[self.least_e]])
+        found = bounds_by_moments(self.grid.laws, (rows[0], rows[1]), e, self.n, self.parameters, self.log_unit)
         return float(found[0])
 
     def _nodes(self, table: NoiseTable, first: Sequence[float], second: Sequence[float], levels: Floats) -> Floats:
@@ -530,7 +544,7 @@ class _Boxes:
             values = np.where(e[:, 0] >= 1.0, values * self.aim * slack, inf)
         settled = _SETTLED * (self.aim - self.lost)
         open_ = np.flatnonzero(~(values <= settled) & (e[:, 0] >= 1.0))
-        classes = self._classes(table) if len(open_) else np.zeros(0)
+        classes = table.laws(self.grid.places) if len(open_) else np.zeros(0)
         if len(open_) and not self.is_by_normal:
             self.limits.charge(TRIPLES.of(len(open_) * classes.size))
             left, right = (np.pad(x[open_], ((0, 0), (0, 1))) for x in (p, q))
@@ -543,7 +557,7 @@ class _Boxes:
             self.limits.charge(TRIPLES.of(len(open_) * classes.size * (3 + len(self.parameters.terms))))
             ends = table.rows([0.0, 1.0])  # first, as parameters are theirs
             p, q = (np.pad(np.vstack([x, y[order]]), ((0, 0), (0, 1))) for x, y in zip(ends, (p, q), strict=True))
-            levels = np.vstack([[[self.e]], e[order]])
+            levels = np.vstack([[[self.least_e]], e[order]])
             if self.is_by_normal:
                 every = moments_of_rows(classes, p, q, levels)
                 better = np.array([float_above(normal_bound(x, self.n)) for x in every]) * exp(-self.log_unit) * slack

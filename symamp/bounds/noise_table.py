@@ -828,6 +828,10 @@ class NoiseTable:
                 found.append([*thinned, (1 - sum(thinned, arb(0))).max(arb(0))])
         return found
 
+    def laws(self, places: Sequence[float]) -> Floats:
+        """Return the same in doubles."""
+        return np.array([[float(x) for x in row] for row in self.classes(places)])
+
     def law(self, pair: tuple[float, float], other: Sequence[arb]) -> Law:
         """Return the law of a pair where others have a law of ``classes``."""
         first, second = (self.probabilities(x) for x in pair)
@@ -1006,6 +1010,16 @@ class Grid:
     def table(self, more: Sequence[float] = ()) -> NoiseTable:
         """Return the table with these places among its inputs."""
         return self._made((*self.places, *more))
+
+    @cached_property
+    def with_places(self) -> NoiseTable:
+        """The table of other users' places and the ends."""
+        return self.table()
+
+    @cached_property
+    def laws(self) -> Floats:
+        """The laws of other users there, in doubles."""
+        return self.with_places.laws(self.places)
 
     @cached_property
     def lost(self) -> float:

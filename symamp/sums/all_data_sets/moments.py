@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import exp, inf, log, nan, pi, sqrt
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from flint import arb
@@ -20,7 +20,7 @@ from symamp.sums.all_data_sets.floats import FloatClasses, Parameters, Term
 
 _NEAR_CELLS, _BETWEEN_CELLS, _FAR_CELLS = 64, 40, 48
 """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
-_MULTIPLES, _LEAST_SMOOTHING = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5), 0.04
+_MULTIPLES, _LEAST_SMOOTHING = np.linspace(0.5, 1.5, 11), 0.04
 """What multiples of the line of each term, in the unit of each pair, are tried; the least sigma s. All give a bound."""
 _FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
 """Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
@@ -57,6 +57,7 @@ MOMENTS = "moments"
 """What evaluations by these bounds are called: no certificate repeats them."""
 Mean: TypeAlias = Callable[[Floats], Floats]
 Booleans: TypeAlias = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", np.float64, np.complex128)
 _Fall: TypeAlias = tuple[Floats, Floats, tuple[Floats, Floats] | None]
 
 
@@ -233,8 +234,8 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
     )
     for t, s, weights, law, (smoothing, *integrals) in zip(terms, lines, tilts, laws, shapes, strict=True):
         valid = valid & law.is_known(doubt)
-        tilted = exponentials(s[:, :, None] * w)
-        slow, fast = exponentials(s[:, :, None] * w - t.lam * below), exponentials(-t.lam * below)
+        tilted, fast = exponentials(s[:, :, None] * w), exponentials(-t.lam * below)
+        slow = tilted * fast
         # |e^(zeta w) - 1| is at most e^(s w) - 1 plus x (1 + x)/2 times u^2/s^2, x = s w
         x = s[:, :, None] * plus
         shifted = np.minimum(x * slow, slow * (1.0 + error) - fast * (1.0 - error))
@@ -287,35 +288,31 @@ def _raised(exponent: Floats) -> Floats:
 
 def _lines(w: Floats, masses: Floats, c: _Common) -> list[Floats]:
     """Return the line s of each term for each pair, by doubles, from the worst classes: any lines give bounds."""
-    few, multiples = min(_OF_LINES, len(masses)), np.array(_MULTIPLES)[:, None]
+    few = min(_OF_LINES, len(masses))
 
     def line(t: Term) -> Floats:
         moments = np.einsum("xy,pxy->px", masses, np.exp(t.s * w - t.lam * np.maximum(w, 0.0)))
         worst = np.argpartition(-moments, few - 1, axis=1)[:, :few]
-        m, v = masses[worst], np.take_along_axis(w, worst[:, :, None], axis=1)
-        heights = np.stack([_height(v, m, x * t.s, t.lam, c) for x in _MULTIPLES])
-        return np.asarray(t.s * multiples[np.nan_to_num(heights, nan=inf).argmin(axis=0)])
+        heights = _heights(np.take_along_axis(w, worst[:, :, None], axis=1), masses[worst], t.s * _MULTIPLES, t.lam, c)
+        return np.asarray(t.s * _MULTIPLES[np.nan_to_num(heights, nan=inf).argmin(axis=1)][:, None])
 
     return [line(t) for t in c.parameters.terms]
 
 
-def _height(w: Floats, masses: Floats, s: float, lam: float, c: _Common) -> Floats:
-    """Return about the logarithm of a term: c(u) as in ``_term``, and for |M|^N the shape of a normal law."""
-
-    def mean(values: Floats) -> Floats:
-        return np.asarray(np.einsum("pxy,pxy->px", masses, values))
-
+def _heights(w: Floats, masses: Floats, s: Floats, lam: float, c: _Common) -> Floats:
+    """Return about the logarithm of a term on some lines: c(u) as in ``_term``, for |M|^N the shape of a normal law."""
     above = np.maximum(w, 0.0)
-    below = above / (1.0 + np.sqrt(1.0 + above / c.parameters.p_lo))
-    weights, slow = np.exp(s * w - lam * above), np.exp(s * w - lam * below)
-    once, moments = weights * w, mean(weights)
-    spread = c.others * (mean(once * w) / moments - (mean(once) / moments) ** 2)
-    powers = c.others * np.log(moments)
-    sizes = c.gain * mean(above * weights) + mean(above * (slow - np.exp(-lam * below))) * mean(above - w)
-    sizes /= moments
+    fallen, slowly = np.exp(-lam * above), np.exp(-lam * above / (1.0 + np.sqrt(1.0 + above / c.parameters.p_lo)))
+    shapes = fallen, fallen * w, fallen * w * w, fallen * above, slowly * above
+    columns = masses[..., None] * np.stack(shapes, axis=-1)
+    risen = _progression(np.exp(s[0] * w), np.exp((s[1] - s[0]) * w), len(s))
+    moments, first, second, alone, slow = np.moveaxis(risen @ columns, 3, 0)
+    spread, powers = c.others * (second / moments - (first / moments) ** 2), c.others * np.log(moments)
+    against = (masses * (above - w)).sum(axis=2)[..., None]
+    sizes = (c.gain * alone + (slow - columns[..., 4].sum(axis=2)[..., None]) * against) / moments
     scale = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=1, keepdims=True)
     logs = powers + sizes / scale - 0.5 * np.log(spread + 2.0 / (pi * s * s))
-    return np.asarray((logs + np.log(scale)).max(axis=1) - 2.0 * log(s))
+    return np.asarray((logs + np.log(scale)).max(axis=1) - 2.0 * np.log(s))
 
 
 @dataclass(frozen=True)
@@ -354,9 +351,9 @@ def _integrals(
     step = far[1] - far[0]
     # of messages whose waves turn within a cell nothing is used but that cosines are at most 1
     slow = [np.where(np.abs(law.away) * step <= _TURNED, law.weights, 0.0) for law in laws]
-    waves = _waves(w, [masses * weights for weights in slow], far[0] + 0.5 * step, step)
+    waves = _waves((far[0] + 0.5 * step) * w, step * w, [masses * x for x in slow], _FAR_CELLS >> _DOUBLED)
     found = list[tuple[Floats, Floats, Floats]]()
-    for t, law, slowly, squares in zip(c.parameters.terms, laws, slow, waves, strict=True):
+    for t, law, slowly, wave in zip(c.parameters.terms, laws, slow, waves, strict=True):
         s, away, near = law.s, law.away, _cells_near(law.s, float(far[0]))
         smoothing = np.full_like(s, max(_SMOOTHED * t.s / float(far[-1]), _LEAST_SMOOTHING))
         sigma, spread = smoothing / s, np.sqrt(N * law.square)[:, :, None]
@@ -369,7 +366,7 @@ def _integrals(
                 some = turned = _turned(near, np.where(near_by, 0.0, law.weights), away, masses, inside, N)
             falls.append((N * variance[..., None], reach[..., None], some))
         kept = mean(slowly)
-        apart = np.sqrt(np.maximum((kept * kept)[..., None] - squares - _OF_WAVES, 0.0))
+        apart = np.sqrt(np.maximum((kept * kept)[..., None] - wave.real**2 - wave.imag**2 - _OF_WAVES, 0.0))
         wide_there = kept * mean(slowly * away * away)
         apart = np.maximum(apart - 0.5 * step * np.sqrt(wide_there * (1.0 + 1e-5))[..., None], 0.0)
         powers = _near_powers(near, falls), _power(0.5 * N * apart**2)
@@ -381,27 +378,28 @@ def _integrals(
     return found
 
 
-def _waves(w: Floats, weights: Sequence[Floats], first: float, step: float) -> list[Floats]:
-    """Return the squares of |E e^(iuw)| with some weights, for frequencies u that begin at one: pair, class, cell.
+def _waves(first: Floats, step: Floats, weights: Sequence[Floats], blocks: int) -> list[NDArray[np.complex128]]:
+    """Return the means of e^(i(first + k step)) with some weights, for k below 2^3 times ``blocks``: pair, class, k.
 
     Those of each block are waves of the first block turned together, so that the sums are products of matrices.
     """
-    real, imag = zip(turns(first * w), turns(step * w), strict=True)
-    start, turn = (x + 1j * y for x, y in zip(real, imag, strict=True))
+    (start, turn) = (real + 1j * imag for real, imag in map(turns, (first, step)))
 
-    def turned(first: Floats, turn: Floats, count: int) -> Floats:
-        found = np.empty((*w.shape[:2], count, w.shape[2]), complex)
-        found[:, :, 0] = first
-        for k in range(1, count):
-            np.multiply(found[:, :, k - 1], turn, out=found[:, :, k])
-        return found
-
-    near = turned(start, turn, 1 << _DOUBLED)
+    near = _progression(start, turn, 1 << _DOUBLED)
     for _ in range(_DOUBLED):
         turn = turn * turn
-    far = turned(np.ones_like(turn), turn, _FAR_CELLS >> _DOUBLED)
+    far = _progression(np.ones_like(turn), turn, blocks)
     means = ((far * x[:, :, None]) @ near.swapaxes(2, 3) for x in weights)
-    return [(m.real**2 + m.imag**2).reshape(*w.shape[:2], _FAR_CELLS) for m in means]
+    return [m.reshape(*first.shape[:2], blocks << _DOUBLED) for m in means]
+
+
+def _progression(first: NDArray[Scalar], ratio: NDArray[Scalar], count: int) -> NDArray[Scalar]:
+    """Return numbers in geometric progression, on a new axis before the last one."""
+    found = np.empty((*first.shape[:2], count, first.shape[2]), first.dtype)
+    found[:, :, 0] = first
+    for k in range(1, count):
+        np.multiply(found[:, :, k - 1], ratio, out=found[:, :, k])
+    return found
 
 
 def _cells_near(s: Floats, far: float) -> Floats:
@@ -436,12 +434,10 @@ def _turned(
     there = np.flatnonzero((weights > 0.0).any(axis=(0, 1)))
     weights, away = weights[:, :, there] * masses[:, there], away[:, :, there]
     step = cells[:, :, 1:2]
-    real, imag = turns(0.5 * step * away)
-    step_real, step_imag = turns(step * away)
+    angles, both = step * away, [weights, weights * away]
     cosines, sines = (np.zeros((*weights.shape[:2], cells.shape[2] - 1)) for _ in range(2))
-    for k in range(_NEAR_CELLS):
-        cosines[..., k], sines[..., k] = (weights * real).sum(axis=2), (weights * away * imag).sum(axis=2)
-        real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
+    wave, sloped = _waves(0.5 * angles, angles, both, _NEAR_CELLS >> _DOUBLED)
+    cosines[..., :_NEAR_CELLS], sines[..., :_NEAR_CELLS] = wave.real, sloped.imag
     size, square = (np.sum(x, axis=2)[..., None] for x in (weights, weights * away * away))
     some, first, second = (x[..., None] for x in inside)
     last, half = cells[..., 1:], 0.5 * np.diff(cells)

@@ -415,8 +415,9 @@ def _in_units(found: Found, unit: float) -> Found:
 _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
 """With fewer positive messages, plainly or by their spread, no parameters give a bound near to the truth."""
 _MOST_KEPT, _MOST_SEARCHED = 256, 63
-_FAR_FROM_FEWER = 0.05
-"""How far, in log delta, the bound of laws of fewer values may be from what their parameters give for all values."""
+_FAR_FROM_FEWER, _NEAR_FEWER = 0.05, 1.0
+"""How far, in log delta, the bound of laws of fewer values may be from what their parameters give for all values; and
+up to which distance of levels the difference is used again."""
 _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
 _JUST_ABOVE = 1.0 + 1e-3
@@ -472,6 +473,7 @@ class Searches:
         self._searched: list[tuple[int, float, Found | None]] = []  # n, the mean 1 - E, and what was found
         self._borrowed: dict[tuple[Level, int], Found] = {}
         self._taken: dict[tuple[Level, int], Found] = {}  # from laws of fewer values
+        self._less: tuple[int, float, float] | None = None  # n, the logarithm there, and how much less it is here
         self._classes: tuple[tuple[Level, int], floats.FloatClasses | None] | None = None
         self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
         self._normal: tuple[tuple[Level, int, int], arb | None] | None = None
@@ -540,20 +542,29 @@ class Searches:
         return None
 
     def _of_fewer(self, level: Level, n: int, limits: Limits) -> Found | None:
-        """Return what parameters found for laws of fewer values give here, None where those laws are too far away."""
+        """Return what parameters found for laws of fewer values give here, None where those laws are too far away.
+
+        How much less that is hardly depends on the level: levels near by share it.
+        """
         if self._fewer is None or (level, n) in self._taken:
             return self._taken.get((level, n))
-        found, g = self._fewer.found(level, n, limits), self._floats(level, n)
-        if found is None or g is None or len(found.binding) != len(g.values):
+        found = self._fewer.found(level, n, limits)
+        if found is None:
             return None
-        size, rows = found.log_value - found.excess, (found.weights, found.binding, found.saddle)
-        with np.errstate(all="ignore"):
-            whole = _evaluated(g, n, found.parameters, *rows, size, limits)
-        if whole is None or abs(whole.log_value - found.log_value) > _FAR_FROM_FEWER:
-            self._fewer = None
-            return None
-        self._taken[level, n] = whole
-        return whole
+        if self._less is None or self._less[0] != n or abs(self._less[1] - found.log_value) > _NEAR_FEWER:
+            g = self._floats(level, n)
+            if g is None or len(found.binding) != len(g.values):
+                return None
+            size, rows = found.log_value - found.excess, (found.weights, found.binding, found.saddle)
+            with np.errstate(all="ignore"):
+                whole = _evaluated(g, n, found.parameters, *rows, size, limits)
+            if whole is None or abs(whole.log_value - found.log_value) > _FAR_FROM_FEWER:
+                self._fewer = None
+                return None
+            self._less = n, found.log_value, found.log_value - whole.log_value
+        less = self._less[2]
+        self._taken[level, n] = replace(found, log_value=found.log_value - less, excess=found.excess - less)
+        return self._taken[level, n]
 
     def known(self, level: Level, n: int) -> Found | None:
         """Return the parameters that nobody has to search, None if there are none."""
