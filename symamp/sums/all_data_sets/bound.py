@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from math import exp, inf, log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from flint import acb, arb, arb_mat
@@ -13,46 +13,42 @@ from flint import acb, arb, arb_mat
 from symamp.laws.law import BallGparv, Floats, Level, total
 from symamp.numbers.limits import CELL
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters, Term, best_inverse_scale
+from symamp.sums.all_data_sets.floats import (
+    REACH,
+    AllDataSetsEvidence,
+    Cells,
+    Parameters,
+    Term,
+    Waves,
+    best_inverse_scale,
+)
 from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.moments import MOMENTS, bound_of_laws
 from symamp.sums.all_data_sets.normal import MANY_USERS, is_worth_asking, moments_of_laws, normal_bound
 from symamp.sums.all_data_sets.search import SHARP, Found, Searches
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
 
-# --- The transforms M_x, and P, Q, R of A_x = G+ P + Q R, of one term and one class of inputs, with derivatives in u
+# --- The transforms M_x, and P, Q, R of A_x = G+ P + Q R, of one term and all classes of inputs, with derivatives in u
 
 
-@dataclass(frozen=True)
-class Derivatives:
-    """A function of u, and its first two derivatives, at one ball."""
+class Derivatives(NamedTuple):
+    """A function of zeta = s + iu, and its first two derivatives in zeta, at one ball."""
 
     f0: acb
     f1: acb
     f2: acb
 
-    def log_modulus(self) -> tuple[arb, arb, arb] | None:
-        """Return log|f| and its first two derivatives in u; None where f is not seen to be nonzero."""
-        size = abs(self.f0)
-        if not size > 0:
-            return None
+    def slope(self) -> arb:
+        """Return the derivative of log|f| in u."""
+        return -(self.f1 / self.f0).imag
+
+    def slopes(self) -> tuple[arb, arb]:
+        """Return the first two derivatives of log|f| in u."""
         ratio = self.f1 / self.f0
-        return size.log(), ratio.real, (self.f2 / self.f0 - ratio * ratio).real
-
-    def __add__(self, other: Derivatives) -> Derivatives:
-        return Derivatives(self.f0 + other.f0, self.f1 + other.f1, self.f2 + other.f2)
-
-    def __mul__(self, other: Derivatives) -> Derivatives:
-        second = self.f2 * other.f0 + 2 * self.f1 * other.f1 + self.f0 * other.f2
-        return Derivatives(self.f0 * other.f0, self.f1 * other.f0 + self.f0 * other.f1, second)
-
-    def scaled(self, factor: arb) -> Derivatives:
-        """Return a multiple."""
-        return Derivatives(factor * self.f0, factor * self.f1, factor * self.f2)
+        return -ratio.imag, (ratio * ratio - self.f2 / self.f0).real
 
 
-@dataclass(frozen=True)
-class Transforms:
+class Transforms(NamedTuple):
     """M_x and the three factors of A_x = G+ P + Q R at one ball of frequencies."""
 
     m: Derivatives
@@ -60,88 +56,63 @@ class Transforms:
     q: Derivatives
     r: Derivatives
 
+    def size(self, gain: arb) -> Derivatives:
+        """Return A_x."""
+        (p0, p1, p2), (q0, q1, q2), (r0, r1, r2) = self.p, self.q, self.r
+        return Derivatives(
+            gain * p0 + q0 * r0, gain * p1 + q1 * r0 + q0 * r1, gain * p2 + q2 * r0 + 2 * q1 * r1 + q0 * r2
+        )
+
+
+def _with_powers(masses: list[arb], values: Sequence[arb], count: int) -> list[list[arb]]:
+    """Return the masses times z^k for each k below the count."""
+    rows = [masses]
+    for _ in range(count - 1):
+        rows.append([w * z for w, z in zip(rows[-1], values, strict=True)])
+    return rows
+
 
 class ClassTransforms:
-    """One class of inputs on the line s + iu of one term."""
+    """One class of inputs on the line s + iu of one term: what bounds its transforms at all frequencies.
+
+    ``rows`` are the masses in E[z^k e^(..)] for k from 0: of M and P, and of Q, over the positive values, and of R over
+    the negative ones.
+    """
 
     def __init__(self, g: BallGparv, term: Term, p_lo: float) -> None:
-        s, lam, sigma = arb(term.s), arb(term.lam), arb(term.sigma)
-        self.s, self.square, self.null = s, sigma * sigma, g.null_mass
+        s, lam = arb(term.s), arb(term.lam)
+        self.null = g.null_mass
         positive = [(z, p) for z, p in zip(g.values, g.masses, strict=True) if z > 0]
         negative = [(z, p) for z, p in zip(g.values, g.masses, strict=True) if z < 0]
-        self.values = [z for z, _ in positive + negative]
-        tilted, slow, plain = [], [], []
-        for z, p in positive:
-            beta = 1 / (1 + (1 + z / arb(p_lo)).sqrt())
-            plain.append(p * z * (-lam * beta * z).exp())
-            slow.append(plain[-1] * (s * z).exp())
-            tilted.append(p * ((s - lam) * z).exp())
-        below = [p * (s * z).exp() for z, p in negative]
-        zero = [arb(0)] * len(negative)
-        zeros = [arb(0)] * len(positive)
-        rows = []
-        for k in range(4):  # E[z^k e^(..)] over the positive values
-            rows.append([w * z**k for (z, _), w in zip(positive, tilted, strict=True)] + zero)
-        for k in range(3):
-            rows.append([w * z**k for (z, _), w in zip(positive, slow, strict=True)] + zero)
-        for k in range(4):
-            rows.append(zeros + [w * z**k for (z, _), w in zip(negative, below, strict=True)])
-        self.weights = arb_mat(rows)
-        whole = [a + b for a, b in zip(rows[0], rows[7], strict=True)]
-        self.whole = arb_mat([whole])
-        self.plain = total(plain)
-        self.mgf = self.null + total(whole)
-        mean = total([w * z for w, z in zip(whole, self.values, strict=True)]) / self.mgf
-        second = total([w * z * z for w, z in zip(whole, self.values, strict=True)]) / self.mgf
-        self.deviation = (second - mean * mean).max(arb(0)).sqrt()
-        self.positive = total(rows[1])  # E[z+ e^((s - lam) z+)], at least |P|
-        self.mixed = total(rows[4]) + self.plain  # with square |zeta|^2 plain at least |Q|
-        self.lost = -total(rows[8])  # E[z- e^(-s z-)], at least |R|
-
-    def relative_modulus(self, lo: arb, hi: arb) -> arb:
-        """Return a bound on |M(s + iu)|/M(s) for lo <= u <= hi."""
-        middle = (lo + hi) / 2
-        ((im, re),) = (self.whole * arb_mat([(middle * z).sin_cos() for z in self.values])).tolist()
-        re += self.null
-        modulus2 = (re * re + im * im) / (self.mgf * self.mgf)
-        distance = (1 - modulus2).max(arb(0)).sqrt() - self.deviation * (hi - lo) / 2
-        distance = distance.max(arb(0)).min(arb(1))
-        return (1 - distance * distance).max(arb(0)).sqrt()
-
-    def at(self, *frequencies: arb) -> list[Transforms]:
-        """Return the transforms at some balls of frequencies."""
-        columns = []
-        for z in self.values:
-            row = []
-            for u in frequencies:
-                sine, cosine = (u * z).sin_cos()
-                row += [cosine, sine]
-            columns.append(row)
-        sums = (self.weights * arb_mat(columns)).tolist()
-        return [
-            self._assembled(u, [acb(row[2 * j], row[2 * j + 1]) for row in sums]) for j, u in enumerate(frequencies)
+        self.above, self.below = [z for z, _ in positive], [z for z, _ in negative]
+        plain = [p * z * (-lam * z / (1 + (1 + z / arb(p_lo)).sqrt())).exp() for z, p in positive]
+        slow = [x * (s * z).exp() for x, z in zip(plain, self.above, strict=True)]
+        tilted, left = [p * ((s - lam) * z).exp() for z, p in positive], [p * (s * z).exp() for z, p in negative]
+        self.rows = [
+            *_with_powers(tilted, self.above, 4),
+            *_with_powers(slow, self.above, 3),
+            *_with_powers(left, self.below, 4),
         ]
-
-    def _assembled(self, u: arb, e: list[acb]) -> Transforms:
-        i = acb(0, 1)
-        zeta, square, plain = acb(self.s, u), self.square, self.plain
-        m = Derivatives(self.null + e[0] + e[7], i * (e[1] + e[8]), -(e[2] + e[9]))
-        p = Derivatives(e[1], i * e[2], -e[3])
-        q0 = e[4] + plain * (square * zeta * zeta - 1)
-        q = Derivatives(q0, i * (e[5] + 2 * square * plain * zeta), -(e[6] + 2 * square * plain))
-        r = Derivatives(-e[8], -i * e[9], e[10])
-        return Transforms(m, p, q, r)
+        sums = [total(row) for row in self.rows]
+        self.plain = total(plain)
+        self.mgf = self.null + sums[0] + sums[7]
+        mean, second = (sums[1] + sums[8]) / self.mgf, (sums[2] + sums[9]) / self.mgf
+        self.deviation = (second - mean * mean).max(arb(0)).sqrt()
+        self.positive = sums[1]  # E[z+ e^((s - lam) z+)], at least |P|
+        self.mixed = sums[4] + self.plain  # with square |zeta|^2 plain at least |Q|
+        self.lost = -sums[8]  # E[z- e^(-s z-)], at least |R|
 
 
 # ----------------------------------------------- Bounds on the integral of one term over cells of frequencies, in balls
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _MOST_GROWTH = 50.0
+_LENGTHS = np.geomspace(0.3, 1e6, 60)
+"""Lengths of cells, in units of the main lobe, that are tried where the integrand may be negligible."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
 
 
-@dataclass(frozen=True)
-class CellBound:
+class CellBound(NamedTuple):
     """Bounds on the integrals over one cell, one for each class, and what they would be without slack.
 
     They were obtained with c = scale e^(slope (u - middle)).
@@ -153,8 +124,7 @@ class CellBound:
     slope: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Parabola:
+class _Parabola(NamedTuple):
     """E(middle + t) <= height + slope t - bend t^2/2 on the cell, for the exponent of one class."""
 
     height: arb
@@ -162,20 +132,70 @@ class _Parabola:
     bend: arb
 
 
-@dataclass(frozen=True)
-class _Expansion:
-    """N log|M| and N alpha in the middle, the slopes of log|M| and log|A| there, and both with derivatives across.
+class _Expansion(NamedTuple):
+    """N log|M| and N alpha in the middle, the slopes of log|M| and log|A| there.
 
-    alpha is ``raised`` by a constant factor where A is not that of the class alone.
+    And N alpha and the first two derivatives of both logarithms across the cell. alpha is raised by a constant factor
+    where A is not that of the class alone.
     """
 
     height: arb
     alpha: arb
     slope_m: arb
     slope_a: arb
-    log_m_all: tuple[arb, arb, arb]
-    log_a_all: tuple[arb, arb, arb]
-    raised: arb
+    alpha_all: arb
+    log_m_all: tuple[arb, arb]
+    log_a_all: tuple[arb, arb]
+
+
+_Sums = tuple[Sequence[arb], Sequence[Sequence[arb]]]
+"""Values, and their masses in several rows."""
+
+
+class _Waves:
+    """Sums of e^(iuz) over values z with some masses in several rows; values that classes share are taken once."""
+
+    def __init__(self, classes: Sequence[_Sums]) -> None:
+        every = [float(z) for values, _ in classes for z in values]
+        are_shared = 2 * len(set(every)) <= len(every)
+        self._blocks = [_block(some) for some in ([classes] if are_shared else [[one] for one in classes])]
+
+    def at(self, *frequencies: arb) -> list[list[acb]]:
+        """Return the sums at some balls of frequencies, frequency by frequency."""
+        rows = list[list[arb]]()
+        for values, masses in self._blocks:
+            turned = [[x for u in frequencies for x in (u * z).sin_cos()] for z in values]
+            rows += (masses * arb_mat(turned)).tolist()
+        return [[acb(row[j + 1], row[j]) for row in rows] for j in range(0, 2 * len(frequencies), 2)]
+
+    def in_floats(self, u: Floats) -> Waves:
+        """Return the sums at frequencies in doubles, one row a frequency."""
+        return np.hstack([np.exp(1j * np.outer(u, values)) @ masses for values, masses in self._in_doubles])
+
+    @cached_property
+    def _in_doubles(self) -> list[tuple[Floats, Floats]]:
+        blocks = ((values, masses.tolist()) for values, masses in self._blocks)
+        return [
+            (np.array([float(z) for z in values]), np.array([[float(x) for x in row] for row in rows]).T)
+            for values, rows in blocks
+        ]
+
+
+def _block(classes: Sequence[_Sums]) -> tuple[list[arb], arb_mat]:
+    """Return all values of some classes, those that overlap as one, and the masses, a row for each of theirs."""
+    found, first = list[tuple[arb, dict[int, arb]]](), 0
+    for values, rows in classes:
+        found += [(z, {first + i: row[k] for i, row in enumerate(rows)}) for k, z in enumerate(values)]
+        first += len(rows)
+    values, columns = [arb(0)], list[dict[int, arb]]([{}])
+    for z, masses in sorted(found, key=lambda one: float(one[0])):
+        if z.overlaps(values[-1]):
+            values[-1] = z.union(values[-1])
+            columns[-1] |= {i: columns[-1].get(i, arb(0)) + mass for i, mass in masses.items()}
+        else:
+            values.append(z)
+            columns.append(masses)
+    return values, arb_mat([[column.get(i, arb(0)) for column in columns] for i in range(first)])
 
 
 class TermBalls:
@@ -202,13 +222,22 @@ class TermBalls:
         self.term, self.N, self.unit = term, arb(n - 1), arb(unit)
         self.s, self.square = arb(term.s), arb(term.sigma) ** 2
         self.classes = [ClassTransforms(g, term, p_lo) for g in laws]
+        self._above = _Waves([(c.above, c.rows[:7]) for c in self.classes])
+        self._below = _Waves([(c.below, c.rows[7:]) for c in self.classes])
+        self._whole = _Waves([(c.above + c.below, [[x / c.mgf for x in c.rows[0] + c.rows[7]]]) for c in self.classes])
         self.gains = [*gains] if mixed else [gains[0]] * len(laws)
         self.most_gain, self.mixed = reduce(arb.max, gains), mixed
         lost = [c.lost for c in self.classes]
         self.lost = [reduce(arb.max, lost)] * len(lost) if mixed else lost
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
-        floats = [float(x) for x in self.log_mgf]
-        self.order = sorted(range(len(laws)), key=lambda i: -floats[i])
+        self.order = sorted(range(len(laws)), key=lambda i: -float(self.log_mgf[i]))
+        self._floor = (-_FLOOR / self.N).exp()
+        sizes = [(self._size(i, self.s**2), self.square * c.plain * self.lost[i]) for i, c in enumerate(self.classes)]
+        rows = [
+            (height, c.null / c.mgf, c.deviation, self.N * size / c.mgf, self.N * more / c.mgf)
+            for height, c, (size, more) in zip(self.log_mgf, self.classes, sizes, strict=True)
+        ]
+        self._in_floats = np.array([[float(x) for x in row] for row in rows]).T
 
     def _size(self, i: int, modulus2: arb) -> arb:
         """Return a bound on |A| of one class where |zeta|^2 is at most ``modulus2``."""
@@ -221,23 +250,32 @@ class TermBalls:
         spread = max(float(c.deviation) for c in self.classes)
         return float(1.0 / np.sqrt(float(self.N) * spread**2 + 2.0 / self.term.s**2))
 
-    def coarse(self, lo: float, hi: float, scale: float | None = None, most: float = inf) -> CellBound:
-        """Return one bound for all from |M| <= M(s) (1 - distance^2)^(1/2): good where the integrand is negligible.
-
-        inf as soon as one class shows that it will be above ``most``.
-        """
+    def coarse(self, lo: float, hi: float, scale: float | None = None) -> CellBound:
+        """Return one bound for all from |M| <= M(s) (1 - distance^2)^(1/2): good where the integrand is negligible."""
         left, right = arb(lo), arb(hi)
-        common = self._log_weight(left) - self.unit
-        limit = log(most / (hi - lo)) - float(common)
-        found: dict[int, tuple[arb, arb]] = {}
-        for i in self.order:
-            exponent, alpha = found[i] = self._crude(i, left, right)
-            if float(exponent + alpha.log()) > limit:
-                return CellBound((arb("inf"),) * self.count, 1.0)
-        lines = [found[i] for i in range(len(found))]
-        scale = scale or self._scale(*zip(*lines, strict=True))
+        lines = [self._crude(i, share, right) for i, share in enumerate(self._relative_moduli(left, right))]
+        scale = scale or _common_scale(lines)
         top = reduce(arb.max, [self._raised(e, a / arb(scale)) for e, a in lines])
-        return CellBound(((right - left) * arb(scale) * (top - 1 + common).exp(),) * self.count, scale)
+        whole = (right - left) * arb(scale) * (top - 1 + self._log_weight(left) - self.unit).exp()
+        return CellBound((whole,) * self.count, scale)
+
+    def furthest(self, lo: float, top: float, most: float) -> float:
+        """Return how far a cell from ``lo`` on may reach for its coarse bound to be ``most``, by an estimate in floats.
+
+        ``lo`` itself where that is nowhere.
+        """
+        height, null, deviation, size, more = self._in_floats
+        ends = np.append(lo + self.width * _LENGTHS, top)
+        ends = ends[ends <= top]
+        half, N = 0.5 * (ends - lo)[:, None], float(self.N)
+        fallen = 1.0 - np.abs(self._whole.in_floats(lo + half[:, 0]) + null) ** 2
+        distance = np.clip(np.sqrt(np.maximum(fallen, 0.0)) - deviation * half, 0.0, 1.0 - 1e-15)
+        share = np.maximum(0.5 * np.log1p(-distance * distance), -_FLOOR / N)
+        exponents, alphas = height + N * share, (size + more * ends[:, None] ** 2) * np.exp(-share)
+        highest = exponents.max(axis=1)
+        scales = (alphas / (1.0 + highest[:, None] - exponents)).max(axis=1)
+        room = log(most) - float(self._log_weight(arb(lo)) - self.unit) - np.log(2.0 * half[:, 0])
+        return float(ends[highest + np.log(scales) < room].max(initial=lo))
 
     def fine(self, lo: float, hi: float, c: tuple[float, float] | None = None) -> CellBound:
         """Return bounds from second-order expansions of the exponent of every class at the middle of the cell.
@@ -247,12 +285,13 @@ class TermBalls:
         left, right = arb(lo), arb(hi)
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)
-        known = {i: self.classes[i].at(middle, across) for i in self.order}
+        inside, everywhere = self._transforms(middle, across)
         found: dict[int, _Expansion | None] = {}
-        for i, at in known.items():
-            crossed = self._crossed(i, at[1], {j: known[j][1] for j, x in found.items() if x is not None})
-            found[i] = self._expanded(i, at[0], at[1], crossed)
-        rough = [found[i] or self._crude(i, left, right, beside_others=self.mixed) for i in range(self.count)]
+        for i in self.order:
+            crossed = self._crossed(i, everywhere[i], {j: everywhere[j] for j, x in found.items() if x is not None})
+            found[i] = self._expanded(i, inside[i], everywhere[i], crossed)
+        shares = [] if all(found.values()) else self._relative_moduli(left, right)
+        rough = [found[i] or self._crude(i, shares[i], right, beside_others=self.mixed) for i in range(self.count)]
         if c is None:
             c = self._sloped(rough, float(half))
         scale, slope = c
@@ -264,7 +303,7 @@ class TermBalls:
             return _Parabola(self._raised(height, alpha / c_least) + highest, arb(0), arb(0))
 
         parabolas = [
-            flat(*x) if isinstance(x, tuple) else self._parabola(x, c_middle, gamma, half, weight) for x in rough
+            self._parabola(x, c_middle, gamma, half, weight) if isinstance(x, _Expansion) else flat(*x) for x in rough
         ]
         uppers = tuple(_integral(q, half) for q in parabolas)
         ideals = _ideals(parabolas, float(half))
@@ -276,7 +315,7 @@ class TermBalls:
         u = arb(start)
         sizes = [self._size(i, arb(0)).max(c.plain * self.lost[i]) for i, c in enumerate(self.classes)]
         alphas = [self.N * size / c.mgf for size, c in zip(sizes, self.classes, strict=True)]
-        scale = scale or self._scale(self.log_mgf, alphas)
+        scale = scale or _common_scale([*zip(self.log_mgf, alphas, strict=True)])
         top = reduce(arb.max, [e + a / arb(scale) for e, a in zip(self.log_mgf, alphas, strict=True)])
         power = top - 1 + self.square * (self.s**2 - u * u) / 2 - self.unit
         bound = arb(scale) * power.exp() * (1 / u**2 + self.square) / (self.square * u)
@@ -289,19 +328,43 @@ class TermBalls:
             c = 1.0 / v
         return np.where(np.isfinite(c) & (c > 0.0), c, 1.0).tolist()  # type: ignore[no-any-return]
 
-    def _scale(self, exponents: Sequence[arb], alphas: Sequence[arb]) -> float:
-        return self._scales(*(np.array([[float(x) for x in row]]) for row in (exponents, alphas)))[0]
+    def _relative_moduli(self, lo: arb, hi: arb) -> list[arb]:
+        """Return a bound on |M(s + iu)|/M(s) of each class for lo <= u <= hi."""
+        (waves,), half, found = self._whole.at((lo + hi) / 2), (hi - lo) / 2, list[arb]()
+        for c, wave in zip(self.classes, waves, strict=True):
+            real, imag = wave.real + c.null / c.mgf, wave.imag
+            fallen = (1 - real * real - imag * imag).max(arb(0)).sqrt()
+            distance = (fallen - c.deviation * half).max(arb(0)).min(arb(1))
+            found.append((1 - distance * distance).max(arb(0)).sqrt())
+        return found
 
-    def _crude(self, i: int, left: arb, right: arb, beside_others: bool = False) -> tuple[arb, arb]:
-        """Return N log Mhat and N |A|/Mhat for a constant Mhat >= |M| on the cell.
+    def _transforms(self, *frequencies: arb) -> list[list[Transforms]]:
+        """Return the transforms of each class at some balls of frequencies, frequency by frequency."""
+        found = []
+        for u, above, below in zip(
+            frequencies, self._above.at(*frequencies), self._below.at(*frequencies), strict=True
+        ):
+            zeta, some = acb(self.s, u), list[Transforms]()
+            turned = self.square * zeta
+            for i, c in enumerate(self.classes):
+                p0, p1, p2, p3, q0, q1, q2 = above[7 * i : 7 * i + 7]
+                r0, r1, r2, r3 = below[4 * i : 4 * i + 4]
+                once = 2 * c.plain
+                q = Derivatives(q0 + c.plain * (turned * zeta - 1), q1 + once * turned, q2 + once * self.square)
+                m, r = Derivatives(c.null + p0 + r0, p1 + r1, p2 + r2), Derivatives(-r1, -r2, -r3)
+                some.append(Transforms(m, Derivatives(p1, p2, p3), q, r))
+            found.append(some)
+        return found
+
+    def _crude(self, i: int, share: arb, right: arb, beside_others: bool = False) -> tuple[arb, arb]:
+        """Return N log Mhat and N |A|/Mhat for a constant Mhat >= |M| on the cell, a ``share`` of M(s).
 
         ``beside_others``: with what is owed to mixtures with classes whose own |A| is taken.
         """
-        transforms = self.classes[i]
-        share = transforms.relative_modulus(left, right).max((-_FLOOR / self.N).exp())
+        share = share.max(self._floor)
         sizes = [self._size(j, self.s**2 + right**2) for j in (range(len(self.classes)) if beside_others else ())]
         size = self._size(i, self.s**2 + right**2) + reduce(arb.max, sizes, arb(0))
-        return self.log_mgf[i] + self.N * share.log(), self.N * size / (transforms.mgf * share)
+        return self.log_mgf[i] + self.N * share.log(), self.N * size / (self.classes[i].mgf * share)
 
     def _raised(self, exponent: arb, share: arb) -> arb:
         """Return N log Mhat + N |A|/(Mhat c), the second term being ``share``, for the best of all larger Mhat."""
@@ -319,18 +382,24 @@ class TermBalls:
 
     def _expanded(self, i: int, m: Transforms, a: Transforms, crossed: arb | None) -> _Expansion | None:
         """Return log|M| and log|A| with derivatives in the middle and across the cell; None near a zero."""
-        size, size_all = (x.p.scaled(self.gains[i]) + x.q * x.r for x in (m, a))
-        log_m, log_a, log_m_all, log_a_all = (f.log_modulus() for f in (m.m, size, a.m, size_all))
-        if log_m is None or log_a is None or log_m_all is None or log_a_all is None:
+        size, size_all = m.size(self.gains[i]), a.size(self.gains[i])
+        m_all, a_all = abs(a.m.f0), abs(size_all.f0)
+        if not (m_all > 0 and a_all > 0):
             return None
-        raised = arb(1) if crossed is None else 1 + crossed / log_a_all[0].exp()
-        alpha = self.N * (log_a[0] - log_m[0]).exp() * raised
-        return _Expansion(self.N * log_m[0], alpha, log_m[1], log_a[1], log_m_all, log_a_all, raised)
+        raised, modulus = self.N if crossed is None else self.N * (1 + crossed / a_all), abs(m.m.f0)
+        return _Expansion(
+            self.N * modulus.log(),
+            raised * abs(size.f0) / modulus,
+            m.m.slope(),
+            size.slope(),
+            raised * a_all / m_all,
+            a.m.slopes(),
+            size_all.slopes(),
+        )
 
     def _parabola(self, x: _Expansion, c: arb, gamma: arb, half: arb, weight: _Parabola) -> _Parabola:
-        (m0, m1, m2), (a0, a1, a2) = x.log_m_all, x.log_a_all
-        share = x.alpha / c
-        share_all = self.N * x.raised * (a0 - m0).exp() / (c * (gamma * half * arb(0, 1)).exp())
+        (m1, m2), (a1, a2) = x.log_m_all, x.log_a_all
+        share, share_all = x.alpha / c, x.alpha_all / (c * (gamma * half * arb(0, 1)).exp())
         bend = -(self.N * m2 + share_all * (a2 - m2 + (a1 - m1 - gamma) ** 2))
         return _Parabola(
             x.height + share - 1 + c.log() + weight.height - self.unit,
@@ -342,12 +411,11 @@ class TermBalls:
         """Return the best c in the middle of a cell, and the slope of its logarithm from the best ones at the ends."""
         lines, n = list[tuple[float, ...]](), float(self.N)
         for x in rough:
-            if isinstance(x, tuple):
-                lines.append((float(x[0]), 0.0, 0.0, float(x[1]), 0.0, 0.0))
-            else:
-                (_, _, m2), (_, _, a2) = x.log_m_all, x.log_a_all
-                m1, m2, a1, a2 = (float(f) for f in (x.slope_m, m2, x.slope_a, a2))
+            if isinstance(x, _Expansion):
+                m1, m2, a1, a2 = (float(f) for f in (x.slope_m, x.log_m_all[1], x.slope_a, x.log_a_all[1]))
                 lines.append((float(x.height), n * m1, 0.5 * n * m2, float(x.alpha), a1 - m1, 0.5 * (a2 - m2)))
+            else:
+                lines.append((float(x[0]), 0.0, 0.0, float(x[1]), 0.0, 0.0))
         rows = np.array(lines)
         t = np.array([[0.0], [-half], [half]])
         exponents = rows[:, 0] + t * (rows[:, 1] + t * rows[:, 2])
@@ -363,6 +431,12 @@ class TermBalls:
         slope = -self.square * middle - 2 * middle / modulus2
         bend = self.square + 2 * (self.s**2 - across**2) / modulus2_all**2
         return _Parabola(self._log_weight(middle), slope, bend)
+
+
+def _common_scale(lines: Sequence[tuple[arb, arb]]) -> float:
+    """Return a c for which no class has E + alpha/c far above the largest E, from E and alpha of each."""
+    top = max(float(e) for e, _ in lines)
+    return max(float(a) / (1.0 + top - float(e)) for e, a in lines)
 
 
 def _integral(q: _Parabola, half: arb) -> arb:
@@ -395,7 +469,6 @@ _OF_OTHERS = 0.5
 _BY_MOMENTS = 0.012
 """Where so much may be given away in the logarithm moments are asked before cells: they take a tenth of the time. It is
 more than the gaps of certificates, which need cells."""
-_SHORT_LEAP, _LONGEST_LEAP = 1.2, 64.0
 _MOST_CELLS = 3_000
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
 _NO_TERMS = AllDataSetsEvidence(Parameters(1.0, 0.0, 0.0, ()), ())
@@ -511,28 +584,24 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
     top, lobe = REACH / line.term.sigma, line.width
     ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
     size, least, last = 0.6 * lobe, 1e-3 * lobe, inf
-    leap = _SHORT_LEAP  # from one cell where the integrand is negligible to the next: longer until one is too long
-    for _ in range(_MOST_CELLS):
-        lo = ends[-1]
-        hi = min(lo + size, top)
+    while len(ends) <= _MOST_CELLS:
+        lo, bound = ends[-1], _NONE
         # Where the integrand matters the fast bound is not tried.
-        bound = line.coarse(lo, hi, most=negligible) if last < _PLAIN * negligible else _NONE
+        hi = line.furthest(lo, top, negligible) if last < _PLAIN * negligible else lo
+        if hi >= min(lo + size, top):
+            bound = line.coarse(lo, hi)
         if not bound.uppers[0] < negligible:
-            bound = line.fine(lo, hi) if size <= 2.0 * lobe else _NONE
+            hi = min(lo + size, top)
+            bound = line.fine(lo, hi)
             over = _excess(bound, slacks, negligible)
             if over > 1.0 and size > least:
                 size *= max((_AIM / over) ** 0.25, 0.5)  # a cell's excess grows as the fourth power
-                leap = 0.0
                 continue
             if over == inf:
                 break
-            growth = min((_AIM / max(over, 1e-9)) ** 0.25, 1.5)
-        else:
-            growth = leap = min(4.0 * leap, _LONGEST_LEAP) if leap > 0.0 else _SHORT_LEAP
-        results, last = (
-            [x + y for x, y in zip(results, bound.uppers, strict=True)],
-            float(reduce(arb.max, bound.uppers)),
-        )
+            size = max(size * min((_AIM / max(over, 1e-9)) ** 0.25, 1.5), least)
+        results = [x + y for x, y in zip(results, bound.uppers, strict=True)]
+        last = float(reduce(arb.max, bound.uppers))
         ends.append(hi)
         scales.append(bound.scale)
         slopes.append(bound.slope)
@@ -540,7 +609,6 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
             tail = line.tail(top)
             results = [x + y for x, y in zip(results, tail.uppers, strict=True)]
             return results, Cells(tuple(ends), tuple(scales), tail.scale, tuple(slopes))
-        size = max(size * growth, least)
     return [arb("inf")] * line.count, Cells(tuple(ends), tuple(scales), 1.0, tuple(slopes))
 
 

@@ -139,14 +139,24 @@ class FloatClasses:
         second = (weights * self.values**2).sum(axis=1) / whole
         return np.asarray(second - first**2)
 
-    def transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
-        """Return (log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes)."""
-        rows = max(_AT_ONCE // max(len(self._shared[0]), 1), 1)
-        parts = [self._transforms(s, lam, sigma, p_lo, u[i : i + rows]) for i in range(0, max(len(u), 1), rows)]
-        log_m, sizes = zip(*parts, strict=True)
-        return np.concatenate(log_m), np.concatenate(sizes)
+    def transforms(
+        self, s: float, lam: float, sigma: float, p_lo: float, u: Floats, least: float = -inf
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return (u, log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes).
 
-    def _transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
+        Frequencies at which all log|M_x| are ``least`` or more below their first value are left out.
+        """
+        rows = max(_AT_ONCE // max(len(self._shared[0]), 1), 1)
+        tops = self.log_mgf(np.array([s]), np.array([lam]))[0]
+        parts = [
+            self._transforms(s, lam, sigma, p_lo, u[i : i + rows], tops + least) for i in range(0, max(len(u), 1), rows)
+        ]
+        used, log_m, sizes = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return used, log_m, sizes
+
+    def _transforms(
+        self, s: float, lam: float, sigma: float, p_lo: float, u: Floats, least: Floats
+    ) -> tuple[Floats, Floats, Floats]:
         z, p = self._shared
         plus = np.maximum(z, 0.0)
         x = s * z - lam * plus
@@ -156,6 +166,8 @@ class FloatClasses:
         im = u[:, None] * self.mean + _product(sine, np.expm1(x)[:, None] * p) + _product(bent, p)
         with np.errstate(divide="ignore"):
             log_m = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
+        matters = ~(log_m <= least).all(axis=1)  # what is beyond the range of doubles is kept
+        u, log_m, fallen, sine = u[matters], log_m[matters], fallen[matters], sine[matters]
         zeta = (s + 1j * u)[:, None]
         slow = (plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo))))[:, None] * p
         columns = np.hstack(
@@ -165,7 +177,7 @@ class FloatClasses:
         positive, mixed, negative = np.split(waves, 3, axis=1)
         mixed = mixed + slow.sum(axis=0) * ((sigma * zeta) ** 2 - 1.0)
         size = np.abs(self.gains * positive + mixed * negative)
-        return log_m, size + self._crossed(s, lam, positive, mixed, negative) if self.mixed else size
+        return u, log_m, size + self._crossed(s, lam, positive, mixed, negative) if self.mixed else size
 
     def _crossed(self, s: float, lam: float, positive: Waves, mixed: Waves, negative: Waves) -> Floats:
         """Return what mixtures of each class with those of larger M(s) add to its |A|."""
@@ -339,7 +351,7 @@ def bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[floa
 # ----------------- Lines of integration of the bound over all data sets, and their integrals for each class, in floats
 
 SMOOTHER, _FEW = 0.006, 150.0
-_FAR, _SCREEN = 30.0, 3
+_FAR, _NEGLIGIBLE, _SCREEN = 30.0, -30.0, 3
 _MOST_TERMS = 2e7
 """So many terms of a sum, widths of the main lobe times values of the laws, take seconds: a line that asks for more is
 not used."""
@@ -397,16 +409,17 @@ def log_term(
     steps = int(np.ceil(2.5 * top / width))
     classes, messages = g.values.shape
     limits.charge(TERM.of(steps * classes * (messages * (1.0 + classes / 10.0) + 30.0)))
-    u = np.linspace(0.0, top, steps + 1)
+    u, used, parts = np.linspace(0.0, top, steps + 1), list[Floats](), list[Floats]()
+    # Far away few frequencies matter; those where the classes with the largest M(s) are negligible do so for no class.
+    least = -inf if reach is not None else _NEGLIGIBLE / (n - 1)
     if len(g.values) > _SCREEN and reach is None:
-        # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
-        screen, _ = g.only(np.argsort(heights)[-_SCREEN:].tolist()).transforms(term.s, term.lam, term.sigma, p_lo, u)
-        u = u[~((n - 1) * (screen - screen[0]) <= -30.0).all(axis=1)]  # what is beyond the range of doubles is kept
-    parts = [
-        log_integrands(g, *g.transforms(term.s, term.lam, term.sigma, p_lo, part), n, weights)
-        for part in np.array_split(u, max(1, len(u) * g.values.size // 200_000))
-    ]
-    value = np.concatenate(parts)
+        largest = g.only(np.argsort(heights)[-_SCREEN:].tolist())
+        u, *_ = largest.transforms(term.s, term.lam, term.sigma, p_lo, u, least)
+    for some in np.array_split(u, max(1, len(u) * g.values.size // 200_000)):
+        kept, log_m, size = g.transforms(term.s, term.lam, term.sigma, p_lo, some, least)
+        used.append(kept)
+        parts.append(log_integrands(g, log_m, size, n, weights))
+    u, value = np.concatenate(used), np.concatenate(parts)
     value += (0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u))[:, None]
     peak = value.max(axis=0)
     sizes = np.exp(value - peak)

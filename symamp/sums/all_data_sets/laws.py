@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import pairwise
-from math import inf
+from math import ceil, inf, log, sqrt
 
-import flint
 import numpy as np
 from flint import arb
 
 from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import BallGparv, Floats, Law, Level, ball_gparv, total
+from symamp.numbers.disks import exponentials
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import FloatClasses, Parameters, Term, saddles
 from symamp.sums.divergence import positive_part
@@ -211,24 +211,17 @@ def _few(laws: list[BallGparv], level: Level, n: int, most: int | None) -> tuple
 
 def _merged(laws: Sequence[BallGparv]) -> list[BallGparv]:
     """Return the laws without repetitions: laws whose balls overlap become one, of the unions of the balls."""
-    result: list[BallGparv] = []
+    result = list[tuple[arb, ...]]()
     for g in laws:
         order = sorted(range(len(g.values)), key=lambda k: (float(g.values[k]), float(g.masses[k])))
-        law = BallGparv(tuple(g.values[k] for k in order), tuple(g.masses[k] for k in order), g.null_mass, g.singular)
+        law = (*(g.values[k] for k in order), *(g.masses[k] for k in order), g.null_mass, g.singular)
         for i, other in enumerate(result):
-            pairs = zip(_numbers(law), _numbers(other), strict=False)
-            if len(law.values) == len(other.values) and all(a.overlaps(b) for a, b in pairs):
-                both = [a.union(b) for a, b in zip(_numbers(law), _numbers(other), strict=True)]
-                k = len(law.values)
-                result[i] = BallGparv(tuple(both[:k]), tuple(both[k : 2 * k]), both[-2], both[-1])
+            if len(law) == len(other) and all(map(arb.overlaps, law, other)):
+                result[i] = tuple(map(arb.union, law, other))
                 break
         else:
             result.append(law)
-    return result
-
-
-def _numbers(g: BallGparv) -> tuple[arb, ...]:
-    return (*g.values, *g.masses, g.null_mass, g.singular)
+    return [BallGparv(x[: len(x) // 2 - 1], x[len(x) // 2 - 1 : -2], x[-2], x[-1]) for x in result]
 
 
 def has_bound(laws: Sequence[BallGparv]) -> bool:
@@ -240,10 +233,9 @@ def has_bound(laws: Sequence[BallGparv]) -> bool:
 
 # ----------------------------------------------------- A sum of exponentials proved to be at least 1/p^2 on a half-line
 
-_LEAST, _MOST = 1.002, 2.0
-_MOST_CELLS = 5_000
-_ROUNDING = 1e-12
-_ROUNDS, _MORE = 6, 2e-6  # the cells of the next round are others, where a little more may be asked for
+_RATIO, _MOST_CELLS = 1.002, 50_000
+_ROUNDING = 1e-11
+"""More than all roundings of a sum of the majorant: exponents are at most ``LARGEST``, and no tangent cancels."""
 
 
 def raised_to_majorant(parameters: Parameters) -> Parameters | None:
@@ -254,24 +246,10 @@ def raised_to_majorant(parameters: Parameters) -> Parameters | None:
     For the returned weights q(p) = sum a_i e^(-lam_i p) >= 1/p^2 for all p >= p_lo.
     Proof: docs/proofs/all_data_sets.md.
     """
-    bare = tuple(replace(t, s=0.0, sigma=0.0) for t in parameters.terms)
-    raised = _raised_terms(bare, parameters.p_lo, flint.ctx.prec)
-    if raised is None:
+    factor = max(missing_factor(parameters.terms, parameters.p_lo), 1.0)
+    if factor == inf:
         return None
-    return replace(parameters, terms=tuple(replace(t, a=a) for t, a in zip(parameters.terms, raised, strict=True)))
-
-
-@lru_cache(maxsize=64)
-def _raised_terms(terms: tuple[Term, ...], p_lo: float, _precision: int) -> tuple[float, ...] | None:
-    """Return the raised weights; remembered, because levels near to each other share p_lo and all (a_i, lam_i)."""
-    for _ in range(_ROUNDS):
-        factor = missing_factor(terms, p_lo)
-        if factor <= 1.0:
-            return tuple(t.a for t in terms)
-        if factor == inf:
-            return None
-        terms = tuple(replace(t, a=t.a * factor * (1.0 + _MORE)) for t in terms)
-    return None
+    return replace(parameters, terms=tuple(replace(t, a=t.a * factor) for t in parameters.terms))
 
 
 def missing_factor(terms: Sequence[Term], p_lo: float) -> float:
@@ -279,27 +257,18 @@ def missing_factor(terms: Sequence[Term], p_lo: float) -> float:
 
     q is convex, so above its tangent at the middle of a cell; 1/p^2 is convex, so below its chord there: two affine
     functions, compared at both ends of the cell. From 1/sqrt(a) on, a the constant term, nothing remains to prove.
-    Cells are as long as the proof goes through; only in the shortest a factor is asked for.
     """
-    constant = total([arb(t.a) for t in terms if t.lam == 0.0])
-    if not constant > 0:
+    a, lam = np.array([(t.a, t.lam) for t in terms]).T
+    constant = float(a[lam == 0.0].sum())
+    if not constant > 0.0 or not p_lo > 0.0:
         return inf
-    left, ratio, worst = arb(p_lo), 1.016, 0.0
-    rates = [(arb(t.a), arb(t.lam)) for t in terms]
-    for _ in range(_MOST_CELLS):
-        if left * left * constant >= 1:
-            return worst
-        right = arb((left * ratio).mid())
-        middle, half = (left + right) / 2, (right - left) / 2
-        parts = [(a * (-lam * middle).exp(), lam) for a, lam in rates]
-        value, slope = total([q for q, _ in parts]), total([q * lam for q, lam in parts])
-        proved = [left * left * (value + slope * half), right * right * (value - slope * half)]
-        if not all(x >= 1 for x in proved):
-            if ratio > _LEAST:
-                ratio = max(1.0 + (ratio - 1.0) / 2.0, _LEAST)
-                continue
-            if not all(x > 0 for x in proved):
-                return inf
-            worst = max(worst, *(float((1 / x).upper()) * (1.0 + _ROUNDING) for x in proved))
-        left, ratio = right, min(2.0 * ratio - 1.0, _MOST)
-    return inf
+    cells = log((1.0 + _ROUNDING) / (sqrt(constant) * p_lo)) / log(_RATIO)
+    if not cells < _MOST_CELLS:
+        return inf
+    ends = p_lo * _RATIO ** np.arange(max(ceil(cells), 0) + 2.0)
+    middle = 0.5 * (ends[1:] + ends[:-1])
+    # Terms beyond the range of exponentials are left out: they are not negative.
+    weights = a * np.nan_to_num(exponentials(-lam * middle[:, None]))
+    proved = [end**2 * (weights * (1.0 + lam * (middle - end)[:, None])).sum(axis=1) for end in (ends[:-1], ends[1:])]
+    least = float(np.min(proved))
+    return (1.0 + _ROUNDING) / least if least > 0.0 else inf

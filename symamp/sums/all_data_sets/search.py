@@ -23,10 +23,10 @@ from symamp.sums.all_data_sets.normal import MANY, moments_of_laws, sharp_normal
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
 _JUST_BELOW = 1.0 - 1e-9
 """By this factor a chosen rate is smaller where it is looked up: its last digit decides nothing."""
-_NARROW, _TWO_RATES = 0.97, np.array([0.0, 3.0])
-"""Where p_lo is near to P = N G+ and P is large, (1 + 2 e^(-3 (p/P - 1)))/3 bends as (P/p)^2 does: two terms do."""
+_NARROW, _FEW_RATES = 0.9, np.array([0.0, 2.0, 3.0, 4.0, 6.0])
+"""Where p_lo is near to P = N G+ and P is large, (1 + 2 e^(-3 (p/P - 1)))/3 bends as (P/p)^2 does: few terms do."""
 _BAD_SHARE, _BAD_SHARE_OF_FEW = 1e-4, 2e-3  # of the bound; the second where few messages are positive
-_MANY_POSITIVE = 1e3
+_MANY_POSITIVE = 300.0
 SHARP, SHARPER = 0.1, 0.02
 """So near to the best constant data set, in the logarithm, parameters are good; nearer than the second no other lines
 are tried."""
@@ -37,8 +37,8 @@ _HOPELESS = 30.0
 LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
 _ROUNDS, OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
 _SMOOTHEST = 0.02
-_FEWER_TERMS = 5e-4, 5e-3
-"""What a sharp bound, and a poor one, may grow by in the logarithm where it has fewer terms."""
+_FEWER_TERMS, _FEWER_FREQUENCIES = 5e-4, 5e-3
+"""What a bound may grow by in the logarithm where it has fewer terms, and a poor one where it has fewer frequencies."""
 _FEWER_CLASSES, _OF_DOMINATED, _ALIKE = 0.7, 0.1, 1e-9
 """Up to which part of the classes are searched without the others, what these count for in c then, and up to which part
 of the largest transforms are told apart."""
@@ -78,7 +78,7 @@ def search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
         binding, weights = np.zeros(len(g.values)), np.full((len(found.weights), len(g.values)), _OF_DOMINATED)
         binding[worst], weights[:, worst] = found.binding, found.weights
         log_size = found.log_value - found.excess
-        return _evaluated(g, n, found.parameters, weights, binding, found.saddle, log_size, limits)
+        return _evaluated(g, n, found.parameters, weights, binding, found.saddle, log_size, limits, found.rests)
 
 
 def _undominated(g: floats.FloatClasses) -> list[int]:
@@ -103,39 +103,13 @@ def _search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
     best = None if bad is None else _Columns(g, n, near, log_size, limits).found(bad)
     if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
         return best
-    best = _thinned(g, n, best, limits)
     p, is_sharp = best.parameters, best.excess <= SHARP
     # Poor parameters bear more smoothing: they need fewer frequencies, and |M|^N returns less often.
     factor = sqrt(min(floats.smoothing(n) / floats.SMOOTHER, 1.0) if is_sharp else _SMOOTHEST / floats.SMOOTHER)
     p = replace(p, terms=tuple(replace(t, sigma=t.sigma * factor) for t in p.terms))
     other = _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size, limits)
-    is_better = other is not None and (is_sharp or other.log_value < best.log_value + _FEWER_TERMS[1])
+    is_better = other is not None and (is_sharp or other.log_value < best.log_value + _FEWER_FREQUENCIES)
     return other if is_better else best
-
-
-def _thinned(g: floats.FloatClasses, n: int, found: Found, limits: Limits) -> Found:
-    """Return parameters with fewer terms, where the bound hardly grows without those that take most frequencies."""
-    p, log_size = found.parameters, found.log_value - found.excess
-    P = max((n - 1) * g.gain, p.p_lo)
-    log_bads = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
-    costs = np.array(
-        [floats.log_term(g, n, t, p.p_lo, row, limits) for t, row in zip(p.terms, found.weights, strict=True)]
-    )
-    lam, kept = np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
-    weights = np.array([t.a for t in p.terms])
-    spread = [(n - 1) * float(g.variance(t.s, t.lam).max()) + 2.0 / t.s**2 for t in p.terms]
-    for k in sorted(kept, key=lambda k: -sqrt(spread[k]) / p.terms[k].sigma):
-        fewer = [i for i in kept if i != k]
-        limits.charge(PROGRAM)
-        solved = _majorant(p.p_lo, P, P * lam[fewer], costs[fewer], log_bads) if fewer else None
-        if solved is not None:
-            by_class = np.logaddexp.reduce([log_bads, *(np.log(solved[0])[:, None] + costs[fewer])])
-            if by_class.max() < found.log_value + _FEWER_TERMS[found.excess > SHARP]:
-                kept, weights = fewer, solved[0]
-    used = [(i, a) for i, a in zip(kept, weights.tolist(), strict=True) if a > 0.0]
-    fewer_terms = replace(p, terms=tuple(replace(p.terms[i], a=a) for i, a in used))
-    rows = found.weights[[i for i, _ in used]]
-    return _evaluated(g, n, fewer_terms, rows, found.binding, found.saddle, log_size, limits) or found
 
 
 class _Columns:
@@ -164,7 +138,7 @@ class _Columns:
         P, used = max((n - 1) * g.gain, p_lo), list[int]()
         are_few = self._positive < floats.FEW_POSITIVE
         enough = SHARPER + _OF_SMOOTHING * are_few
-        rates = _TWO_RATES if p_lo > _NARROW * P and self._positive > _MANY_POSITIVE else _RATES
+        rates = _FEW_RATES if p_lo > _NARROW * P and self._positive > _MANY_POSITIVE else _RATES
         for i in range(_ROUNDS):
             # Other lines are offered near those that were chosen, if these are good.
             chosen = np.array([self._lines[k].lam * P for k in used])
@@ -220,7 +194,29 @@ class _Columns:
                     self._g, self._n, self._lines[k], p_lo, self._rows[k], self._limits, _RETURNS
                 )
             asked |= new
+        a, binding = self._thinned(p_lo, costs, log_bads, a, binding)
         return a, binding, np.log(a) + costs.max(axis=1)
+
+    def _thinned(
+        self, p_lo: float, costs: Floats, log_bads: Floats, a: Floats, binding: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return weights of fewer terms, where the bound hardly grows without the smallest ones, and what counts."""
+
+        def log_bound(weights: Floats) -> float:
+            return float(np.logaddexp.reduce([log_bads, *(np.log(weights)[:, None] + costs)]).max())
+
+        P, lam = max((self._n - 1) * self._g.gain, p_lo), np.array([t.lam for t in self._lines])
+        kept, most = np.flatnonzero(a > 0.0), log_bound(a) + _FEWER_TERMS
+        for k in sorted(kept, key=(np.log(a) + costs.max(axis=1)).__getitem__):
+            fewer = kept[kept != k]
+            self._limits.charge(PROGRAM)
+            solved = _majorant(p_lo, P, lam[fewer] * P, costs[fewer], log_bads)
+            if solved is not None:
+                weights = np.zeros(len(a))
+                weights[fewer] = solved[0]
+                if log_bound(weights) < most:
+                    kept, a, binding = np.flatnonzero(weights > 0.0), weights, solved[1]
+        return a, binding
 
 
 def _evaluated(
@@ -232,15 +228,19 @@ def _evaluated(
     saddle: float,
     log_size: float,
     limits: Limits,
+    rests: Floats | None = None,
 ) -> Found | None:
-    """Return what parameters give; None where it is beyond the range of doubles."""
-    logs = np.log([[t.a] for t in p.terms])
-    integrals, lobes = (
-        np.array(
-            [floats.log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(p.terms, weights, strict=True)]
-        )
-        for reach in (None, LOBE)
-    )
+    """Return what parameters give; None where it is beyond the range of doubles.
+
+    ``rests`` are known for some of the classes: then only the main lobes are integrated.
+    """
+
+    def integrated(reach: float | None) -> Floats:
+        terms = zip(p.terms, weights, strict=True)
+        return np.array([floats.log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in terms])
+
+    logs, lobes = np.log([[t.a] for t in p.terms]), integrated(LOBE)
+    integrals = integrated(None) if rests is None else lobes + rests.max(axis=1, keepdims=True)
     log_bads = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
     by_class = np.logaddexp.reduce([log_bads, *(logs + integrals)])
     value = float(by_class.max())
@@ -569,6 +569,12 @@ class Searches:
     def known(self, level: Level, n: int) -> Found | None:
         """Return the parameters that nobody has to search, None if there are none."""
         return self._found.get((level, n)) or self._borrowed.get((level, n))
+
+    def is_less(self, level: Level, n: int) -> bool:
+        """Return whether the bound is known to be below that of another pair, which is as much as is asked of it."""
+        found = self.known(level, n)
+        largest = -inf if self._others is None else self._others.largest.get((level, n), -inf)
+        return found is not None and found.log_value < largest - _BELOW_LARGEST
 
     def knows(self, level: Level, n: int) -> bool:
         """Return whether nothing is searched at this level any more."""
