@@ -23,6 +23,7 @@ from symamp.sums.divergence import enclose_divergence as enclose_one_round
 from symamp.sums.kernels.hockey_stick import HockeyStickKernel
 from symamp.sums.kernels.kernel import Blocks
 from symamp.sums.kernels.tilted import Plan, Window
+from tests.exactly import as_fmpq as q
 from tests.oracle import composition as oracle
 from tests.oracle.laws import merged
 from tests.sampled import some
@@ -30,10 +31,6 @@ from tests.sampled import some
 
 def krr(k, eps0, n, method="blanket"):
     return sa.profile(sa.RandomizedResponse(k=k, eps0=eps0), n=n, method=method)
-
-
-def q(x):
-    return fmpq(x.numerator, x.denominator)
 
 
 # -------------------------------------------------------------------------------------------------------- the kernel
@@ -264,8 +261,8 @@ def test_the_default_is_above_all_data_sets_and_below_the_blanket():
     def counts(ones):
         """The law of the number of messages 1, where so many users hold 1."""
         law = [Fraction(1)]
-        for q in [p] * ones + [1 - p] * (n - ones):
-            law = [a * (1 - q) + b * q for a, b in zip([*law, 0], [0, *law], strict=True)]
+        for r in [p] * ones + [1 - p] * (n - ones):
+            law = [a * (1 - r) + b * r for a, b in zip([*law, 0], [0, *law], strict=True)]
         return law
 
     def pair(others, order):

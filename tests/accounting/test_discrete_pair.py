@@ -8,6 +8,8 @@ from flint import fmpq
 
 import symamp as sa
 from symamp.accounting.curves import CurvePoint, CurvePoints, optimistic, pessimistic
+from tests.exactly import as_fmpq as q
+from tests.exactly import as_fraction as f
 from tests.oracle import composition as oracle
 from tests.oracle.histograms import blanket_triple, divergence_of_users
 from tests.oracle.histograms import randomized_response as krr
@@ -18,14 +20,6 @@ SKEW = (
     [Fraction(3, 20), Fraction(7, 10), Fraction(3, 20)],
     [Fraction(3, 20), Fraction(2, 5), Fraction(3, 20)],
 )
-
-
-def q(x):
-    return fmpq(x.numerator, x.denominator)
-
-
-def f(x):
-    return Fraction(int(x.p), int(x.q))
 
 
 TABLE = [
@@ -146,7 +140,7 @@ def test_tests_of_a_pair_make_one_below_it(seed):
     mine = [(f(e), f(mass)) for e, mass in pair.atoms]
     for E in map(Fraction, ("0", "1/2", "1", "3/2", "4")):
         best = max([Fraction(0), 1 - E, *(a - E * b for a, b in tests)])
-        assert f(pair.divergence(fmpq(E.numerator, E.denominator))) == best
+        assert f(pair.divergence(q(E))) == best
         twice = sum(max(a * c - E * b * d, 0) for a, b in zip(p, q, strict=True) for c, d in zip(p, q, strict=True))
         powers = sum(a * c * max(1 - E / (e * g), 0) for e, a in mine for g, c in mine)
         infinite = f(pair.infinite)

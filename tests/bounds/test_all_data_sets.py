@@ -11,7 +11,7 @@ import flint
 import numpy as np
 import pytest
 import sympy as sp
-from flint import arb, fmpq
+from flint import arb
 from oracle.histograms import _hockey_stick, multiset_laws
 
 import symamp as sa
@@ -27,6 +27,8 @@ from symamp.sums.all_data_sets.normal import moments_of_laws, moments_of_rows, n
 from symamp.sums.all_data_sets.search import Searches
 from symamp.sums.divergence import enclose_divergence
 from symamp.verifier import verify
+from tests.exactly import as_number as number
+from tests.exactly import level_of
 from tests.recomputed import recomputed_bound
 from tests.sampled import some
 
@@ -134,20 +136,11 @@ def full_bound(laws, n, evidence):
 
 def laws_of(table, pair):
     """The laws as the package takes them, of a table of fractions."""
-
-    def number(q):
-        return lambda: arb(fmpq(q.numerator, q.denominator))
-
     columns = list(zip(*table, strict=True))
     return [
         Law(tuple(Atom(number(c[pair[0]] / c[x]), number(c[pair[1]] / c[x]), number(c[x])) for c in columns), (), True)
         for x in range(len(table))
     ]
-
-
-def level_of(E):
-    q = fmpq(E.numerator, E.denominator)
-    return Level(lambda: arb(q).log(), lambda: f"log({q})", q)
 
 
 def laws_of_mechanism(mechanism):

@@ -18,7 +18,8 @@ from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.laws.law import Level
 from symamp.settings.victims import Victims
 from symamp.sums.divergence import Settings
-from tests.oracle.histograms import divergence_of_users, true_divergence
+from tests.exactly import level_of
+from tests.oracle.histograms import divergence_of_users, normalised, true_divergence
 from tests.oracle.histograms import randomized_response as response
 from tests.oracle.users_who_differ import random_table
 
@@ -28,11 +29,7 @@ THREE = [[Fraction(a, 8) for a in row] for row in ([5, 2, 1], [1, 6, 1], [2, 2, 
 
 def drawn(rng, inputs, messages):
     rows = [[rng.randint(0, 4) + (y == 0) for y in range(messages)] for _ in range(inputs)]
-    return [[Fraction(a, sum(row)) for a in row] for row in rows]
-
-
-def mechanism(rows):
-    return sa.FiniteMechanism([[str(p) for p in row] for row in rows])
+    return normalised(rows)
 
 
 def enclosed(part, n, level):
@@ -42,7 +39,7 @@ def enclosed(part, n, level):
 @pytest.mark.parametrize("n", [2, 3, 6])
 @pytest.mark.parametrize("rows", [TWO, THREE], ids=["two messages", "three messages"])
 def test_inputs_held_in_turn_are_that_data_set(rows, n):
-    space = MechanismSpace(mechanism(rows))
+    space = MechanismSpace(sa.FiniteMechanism(rows))
     for held in ((0, 1), (0, 2), (2, 1, 1), (1, 1)):
         others = [held[i % len(held)] for i in range(n - 1)]
         part = space.held(("x0", "x2"), [f"x{i}" for i in held], n)
@@ -54,7 +51,7 @@ def test_inputs_held_in_turn_are_that_data_set(rows, n):
 
 
 def test_counts_of_two_messages_and_of_few_users_agree(monkeypatch):
-    space = MechanismSpace(mechanism(TWO))
+    space = MechanismSpace(sa.FiniteMechanism(TWO))
     one = space.held(("x0", "x2"), ("x0", "x1"), 8)
     monkeypatch.setattr("symamp.data_sets.mechanisms.are_few", lambda table, n: False)
     other = space.held(("x0", "x2"), ("x0", "x1"), 8)
@@ -64,7 +61,7 @@ def test_counts_of_two_messages_and_of_few_users_agree(monkeypatch):
 
 
 def test_where_counts_are_too_many_they_become_an_average_over_data_sets():
-    part = MechanismSpace(mechanism(THREE)).held(("x0", "x1"), ("x0", "x2", "x2"), 10**6 + 1)
+    part = MechanismSpace(sa.FiniteMechanism(THREE)).held(("x0", "x1"), ("x0", "x2", "x2"), 10**6 + 1)
     assert [x for x, _ in part.dataset] == ["x0", "x2"]
     assert sum(w for _, w in part.dataset) == 1
 
@@ -94,13 +91,13 @@ def test_no_proposal_raises_the_lower_end_above_the_truth(seed, proposing):
         for a, b in permutations(range(3), 2)
         for others in combinations_with_replacement(range(3), n - 1)
     )
-    found = sa.delta(mechanism(rows), n=n, eps="log(3/2)", method="blanket")
+    found = sa.delta(sa.FiniteMechanism(rows), n=n, eps="log(3/2)", method="blanket")
     assert found.lower <= float(truth) * (1 + 1e-12)
     assert float(truth) <= found.upper * (1 + 1e-12)
 
 
 def test_many_rounds_take_no_data_sets_in_which_inputs_are_drawn(proposing):
-    table, half = mechanism(THREE), Rational(1, 2)
+    table, half = sa.FiniteMechanism(THREE), Rational(1, 2)
     before = DataSetSearch(table).repeatable(Level.of_float(0.1), 50, Settings())
     proposing(lambda space, level, n: (space.drawn(p, (("x0", half), ("x2", half))) for p in space.pairs))
     proposing(lambda space, level, n: (space.held(p, ("x0", "x2"), n) for p in space.pairs))
@@ -127,7 +124,7 @@ def test_what_a_setting_cannot_evaluate_is_left_out(proposing):
 def test_where_messages_are_shuffled_the_others_hold_inputs_in_turn(held, victim):
     E, counts, tables = Fraction(6, 5), (3, 2), [response(2, Fraction(2)), response(2, Fraction(5))]
     crowd = sa.heterogeneous(
-        [(c, mechanism(table)) for c, table in zip(counts, tables, strict=True)], shuffled="messages"
+        [(c, sa.FiniteMechanism(table)) for c, table in zip(counts, tables, strict=True)], shuffled="messages"
     )
     (victims,) = Victims.of(crowd, victim)
     part = StepSums(victims, ("x0", "x1"), tuple(f"x{i}" for i in held))
@@ -144,19 +141,21 @@ def test_held_inputs_never_lower_bound_more_than_is_true(seed):
     rng = Random(seed)
     E, counts = Fraction(rng.choice([5, 6, 8]), 5), (2, 2)
     tables = [random_table(3, 3, rng) for _ in counts]
-    crowd = sa.heterogeneous([(c, mechanism(t)) for c, t in zip(counts, tables, strict=True)], shuffled="messages")
+    crowd = sa.heterogeneous(
+        [(c, sa.FiniteMechanism(t)) for c, t in zip(counts, tables, strict=True)], shuffled="messages"
+    )
     (victims,) = Victims.of(crowd, 0)
     for held in ((0, 1), (2, 0), (1, 2, 2)):
         others = [tables[g][held[i]] for i, g in zip((0, 1, 2 % len(held)), (0, 1, 1), strict=True)]
         truth = divergence_of_users([tables[0][0], *others], [tables[0][2], *others], E)
         part = StepSums(victims, ("x0", "x2"), tuple(f"x{i}" for i in held))
-        level = Level(lambda: arb(fmpq(E.numerator, E.denominator)).log(), lambda: "", fmpq(E.numerator, E.denominator))
+        level = level_of(E)
         assert float(part.enclose(level, 4, Settings()).lower) <= float(truth) * (1 + 1e-12)
 
 
 def test_where_data_are_shuffled_others_may_be_drawn():
     E, tables = Fraction(6, 5), [response(3, Fraction(2)), response(3, Fraction(5)), response(3, Fraction(5))]
-    crowd = sa.heterogeneous([(1, mechanism(tables[0])), (2, mechanism(tables[1]))], shuffled="data")
+    crowd = sa.heterogeneous([(1, sa.FiniteMechanism(tables[0])), (2, sa.FiniteMechanism(tables[1]))], shuffled="data")
     (victims,) = Victims.of(crowd, None)
     part = DataOfPositions(victims, "", ("x0", "x1"), (("x0", Rational(1, 2)), ("x2", Rational(1, 2))))
     mixed = [[(row[0] + row[1]) / 2 for row in zip(t[0], t[2], strict=True)] for t in tables]

@@ -7,15 +7,18 @@ from random import Random
 
 import flint
 import pytest
-from flint import arb, fmpq
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symamp.errors import ArgumentError
-from symamp.laws.law import Atom, Law, Level, Number
+from symamp.laws.law import Atom, Law, Level
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
 from symamp.sums.envelope import enclose_envelope, envelope_law, estimate_envelope_epsilon, estimate_log_envelope
+from tests.exactly import as_fmpq
+from tests.exactly import as_number as number
+from tests.exactly import level_of as level
 from tests.oracle.envelope import (
     constant_bound,
     difference,
@@ -38,15 +41,6 @@ from tests.oracle.histograms import (
 )
 
 ONE = Fraction(1)
-
-
-def number(x: Fraction) -> Number:
-    return lambda: arb(fmpq(x.numerator, x.denominator))
-
-
-def level(E: Fraction) -> Level:
-    exact = fmpq(E.numerator, E.denominator)
-    return Level(lambda: arb(exact).log(), lambda: f"log({E})", exact)
 
 
 def as_law(rows: list[list[Fraction]], x0: int, x1: int, other: int) -> Law:
@@ -96,7 +90,7 @@ def check_table(seed: int, most_users: int) -> None:
     bound = envelope_bound(g, rows, n)
     assert truth <= bound <= blanket_divergence(rows, 0, 1, n, E)
     found = enclose_envelope([as_law(rows, 0, 1, x) for x in range(len(rows))], level(E), n)
-    exact = fmpq(bound.numerator, bound.denominator)
+    exact = as_fmpq(bound)
     with flint.ctx.workprec(256):
         assert found.upper.upper() >= exact
         assert found.upper.upper() <= exact * (1 + arb("2e-6")) + arb("1e-60")

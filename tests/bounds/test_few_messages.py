@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import arb
 
 import symamp as sa
 from symamp.laws.law import BallGparv
@@ -27,16 +27,12 @@ from symamp.sums.few_messages import (
 )
 from symamp.verifier import verify
 from symamp.verifier.evidence.value_counts import _are_comonotone
+from tests.exactly import as_ball
 from tests.oracle import few_messages as oracle
-from tests.oracle.envelope import ONE, Law, divergence_of_signed, labels_bound, own_law
+from tests.oracle.envelope import ONE, Law, divergence_of_signed, labels_bound, own_law, random_row
 from tests.sampled import some
 
 F = Fraction
-
-
-def random_row(rng: Random, messages: int) -> list[Fraction]:
-    weights = [rng.choice((1, 1, 2, 3, 5, 8)) for _ in range(messages)]
-    return [F(w, sum(weights)) for w in weights]
 
 
 def random_users(rng: Random, most: int = 3) -> tuple[list[Fraction], list[list[Fraction]], list[Law]]:
@@ -92,12 +88,7 @@ def test_corners_are_worst_where_laws_are_comonotone(seed):
 
 
 def balls(law: Law) -> BallGparv:
-    zero = arb(0)
-    values, masses = zip(
-        *((arb(fmpq(w.numerator, w.denominator)), arb(fmpq(q.numerator, q.denominator))) for w, q in law.items()),
-        strict=True,
-    )
-    return BallGparv(values, masses, zero, zero)
+    return BallGparv(tuple(map(as_ball, law)), tuple(map(as_ball, law.values())), arb(0), arb(0))
 
 
 def kind(law: Law, weight: float = 1.0) -> Kind:
@@ -139,7 +130,7 @@ def test_boxes_are_above_what_is_in_them(seed):
             assert known.value(Box(low, high, grid)) >= inside * (1 - F(1, 10**12))
         if inside > 0:
             with at_precision(64):
-                log = float(arb(fmpq(inside.numerator, inside.denominator)).log())
+                log = float(as_ball(inside).log())
             assert known.chernoff(low, high)[0] >= log
     value, boxes = known.cover(0.01)
     assert max(exact.values()) <= value * (1 + F(1, 10**12))

@@ -14,14 +14,10 @@ import symamp as sa
 from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.exact.worst_dataset import EveryDataSet
 from symamp.verifier import verify
-from tests.oracle.histograms import worst_true_divergence
+from tests.oracle.histograms import normalised, worst_true_divergence
 
 MIXED = [[3, 9, 1, 4], [2, 7, 7, 7], [7, 3, 1, 7], [1, 6, 6, 9]]
 """Weights of a table whose worst data sets hold two inputs."""
-
-
-def table_of(weights):
-    return [[Fraction(w, sum(row)) for w in row] for row in weights]
 
 
 def random_weights(seed):
@@ -35,7 +31,7 @@ def random_weights(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_the_truth(seed):
     weights, n = random_weights(seed)
-    table, E = table_of(weights), 1 + Fraction(Random(seed).randint(0, 9), 7)
+    table, E = normalised(weights), 1 + Fraction(Random(seed).randint(0, 9), 7)
     mechanism = sa.FiniteMechanism(table)
     truth = worst_true_divergence(table, n, E)[0]
     answer = sa.delta(mechanism, n=n, eps=f"log({E})", method="every_data_set")
@@ -48,7 +44,7 @@ def test_the_truth(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_epsilon_is_where_the_truth_is_delta(seed):
     weights, n = random_weights(100 + seed)
-    table = table_of(weights)
+    table = normalised(weights)
     delta = worst_true_divergence(table, n, Fraction(3, 2))[0] / 2
     found = sa.epsilon(sa.FiniteMechanism(table), n=n, delta=str(delta), method="every_data_set")
     if found.lower == float("inf") or delta == 0:
@@ -64,7 +60,7 @@ def test_epsilon_is_where_the_truth_is_delta(seed):
 
 
 def test_the_default_is_the_truth_and_names_the_data_set():
-    table = table_of(MIXED)
+    table = normalised(MIXED)
     mechanism = sa.FiniteMechanism(table)
     answer = sa.delta(mechanism, n=5, eps="log(2)")
     assert (answer.method, answer.tight) == ("every_data_set", True)
@@ -89,7 +85,7 @@ def test_irrational_entries_and_digits():
 
 
 def test_rough_values_settle_none_that_is_the_worst():
-    mechanism = sa.FiniteMechanism(table_of(MIXED))
+    mechanism = sa.FiniteMechanism(normalised(MIXED))
     few = EveryDataSet.of(mechanism, 4)
     for eps in (sp.Integer(0), sp.log(sp.Rational(5, 4)), sp.log(3), sp.Integer(2), sp.Integer(250)):
         for pair in permutations(range(4), 2):
@@ -100,7 +96,7 @@ def test_rough_values_settle_none_that_is_the_worst():
 
 
 def test_certificates_hold_and_falsehoods_do_not():
-    mechanism = sa.FiniteMechanism(table_of(MIXED))
+    mechanism = sa.FiniteMechanism(normalised(MIXED))
     for answer in (sa.delta(mechanism, n=5, eps="log(2)"), sa.epsilon(mechanism, n=6, delta="1e-2")):
         data = checked(answer)
         assert {e["kind"] for e in data["above"]["evidence"]} == {"histograms"}
@@ -127,14 +123,14 @@ def test_certificates_hold_and_falsehoods_do_not():
 
 
 def test_a_data_set_below_is_counted_in_its_certificate():
-    data = checked(sa.delta(sa.FiniteMechanism(table_of(MIXED)), n=6, eps="log(2)"))
+    data = checked(sa.delta(sa.FiniteMechanism(normalised(MIXED)), n=6, eps="log(2)"))
     assert sum(data["below"]["evidence"][0]["others"]) == 5
     data["below"]["evidence"][0]["others"] = [6, 0, 0, 0]
     assert verify(json.dumps(data)).status == "invalid"
 
 
 def test_restricted_tables_compare_their_pairs():
-    table = sa.FiniteMechanism(table_of(MIXED)).near([("x0", "x1")])
+    table = sa.FiniteMechanism(normalised(MIXED)).near([("x0", "x1")])
     answer = sa.delta(table, n=4, eps="1/10", method="every_data_set")
     assert {e.part.pair for e in answer.evidence_above} == {("x0", "x1"), ("x1", "x0")}
     assert answer.upper <= sa.delta(table, n=4, eps="1/10", method="blanket").upper
@@ -142,7 +138,7 @@ def test_restricted_tables_compare_their_pairs():
 
 
 def test_what_takes_too_long_is_refused_or_left_to_others():
-    mechanism = sa.FiniteMechanism(table_of(MIXED))
+    mechanism = sa.FiniteMechanism(normalised(MIXED))
     with pytest.raises(ArgumentError, match="terms"):
         sa.delta(mechanism, n=10**6, eps=1, method="every_data_set")
     assert sa.delta(mechanism, n=10**6, eps="1/100").method != "every_data_set"

@@ -15,13 +15,9 @@ from tests.oracle.envelope import (
     labels_bound,
     own_law,
     psi,
+    random_row,
     share,
 )
-
-
-def random_row(rng: Random, messages: int) -> list[Fraction]:
-    weights = [rng.choice((1, 1, 2, 3, 5, 8)) for _ in range(messages)]
-    return [Fraction(w, sum(weights)) for w in weights]
 
 
 def random_measure(rng: Random, messages: int) -> list[Fraction]:

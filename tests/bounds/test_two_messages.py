@@ -21,21 +21,12 @@ from symamp.sums.two_messages import (
     log_divergence_of_counts,
     worst_counts,
 )
+from tests.exactly import as_fmpq as exact
+from tests.exactly import as_number as number
+from tests.exactly import level_of as level
 from tests.oracle.two_messages import compositions, divergence
 
 BITS = 192
-
-
-def exact(x):
-    return fmpq(x.numerator, x.denominator)
-
-
-def number(x):
-    return lambda: arb(exact(x))
-
-
-def level(order):
-    return Level(lambda: arb(exact(order)).log(), lambda: f"log({order})", exact(order))
 
 
 def random_question(rng):

@@ -8,6 +8,9 @@ import pytest
 
 import symamp as sa
 from symamp.verifier import verify
+from tests.certificates import honest
+from tests.exactly import as_read, replaced, status
+from tests.exactly import mechanism_in as mechanism
 from tests.oracle import histograms as oracle
 
 F = Fraction
@@ -31,16 +34,8 @@ MADE = {}
 
 def certificate(name):
     if name not in MADE:
-        MADE[name] = json.loads(json.dumps(QUESTIONS[name]().certificate()))
+        MADE[name] = as_read(QUESTIONS[name]())
     return copy.deepcopy(MADE[name])
-
-
-def status(data):
-    return verify(json.dumps(data)).status
-
-
-def mechanism(data):
-    return data["settings"][0]["groups"][0]["mechanism"]
 
 
 def views(data):
@@ -58,22 +53,19 @@ def test_a_mechanism_with_one_entry_moved_is_another_one(name):
     assert status(base) == "valid"
     rows = mechanism(base).get("rows")
     places = [(x, y) for x in range(len(rows)) for y in range(len(rows[0]))] if rows else []
+    table = "settings", 0, "groups", 0, "mechanism"
     for x, y in places:
-        data = copy.deepcopy(base)
-        row, other = mechanism(data)["rows"][x], (y + 1) % len(rows[0])
+        row, other = list(rows[x]), (y + 1) % len(rows[0])
         part = Fraction(row[y]) * Fraction(9, 10)
         row[y], row[other] = str(Fraction(row[y]) - part), str(Fraction(row[other]) + part)
-        moved += status(data) != "valid"
-        data = copy.deepcopy(base)
-        mechanism(data)["rows"][x][y] = str(Fraction(rows[x][y]) * Fraction(1001, 1000))
-        assert status(data) == "invalid"  # no law any more
+        moved += status(replaced(base, *table, "rows", x, to=row)) != "valid"
+        more = str(Fraction(rows[x][y]) * Fraction(1001, 1000))
+        assert status(replaced(base, *table, "rows", x, y, to=more)) == "invalid"  # no law any more
     assert moved >= len(places) // 2
     for k, view in enumerate(views(base)):
-        for y in range(len(view["columns"][:5])):
-            data = copy.deepcopy(base)
-            column = views(data)[k]["columns"][y]
-            column["on"][0] = f"({column['on'][0]})*1001/1000"
-            assert status(data) == "invalid"
+        for y, column in enumerate(view["columns"][:5]):
+            more = f"({column['on'][0]})*1001/1000"
+            assert status(replaced(base, *table, "pairs", k, "columns", y, "on", 0, to=more)) == "invalid"
 
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if "orbit" in name or "several" in name])
@@ -82,15 +74,11 @@ def test_a_multiplicity_is_that_of_the_messages(name):
     for k, view in enumerate(views(base)):
         known = all(count != "any" for column in view["columns"] for _, count in column["rest"])
         for y, column in enumerate(view["columns"][:5]):
+            place = "settings", 0, "groups", 0, "mechanism", "pairs", k, "columns", y
             for size in (f"{column['size']} + 1", "0", "-1", f"({column['size']})/2"):
-                data = copy.deepcopy(base)
-                views(data)[k]["columns"][y]["size"] = size
-                assert status(data) == "invalid", size
-            for i in range(len(column["rest"])):
-                if known:
-                    data = copy.deepcopy(base)
-                    views(data)[k]["columns"][y]["rest"][i][1] += " + 1"
-                    assert status(data) == "invalid"
+                assert status(replaced(base, *place, "size", to=size)) == "invalid", size
+            for i, (_, count) in enumerate(column["rest"] if known else ()):
+                assert status(replaced(base, *place, "rest", i, 1, to=f"{count} + 1")) == "invalid"
 
 
 @pytest.mark.parametrize("name", ["blankets", "an envelope", ALL_DATA_SETS, "several classes of pairs"])
@@ -101,15 +89,11 @@ def test_evidence_for_some_pairs_does_not_count_for_all(name):
     keys = [(e["kind"], e["pair"]) for e in evidence]
     needed = 0
     for i in range(len(evidence)):
-        data = copy.deepcopy(base)
-        del data["above"]["evidence"][i]
-        found = verify(json.dumps(data))
+        found = verify(json.dumps(replaced(base, "above", "evidence", to=evidence[:i] + evidence[i + 1 :])))
         needed += found.status == "invalid" and "not covered" in found.reason
     assert needed >= len(keys) - 1  # one pair may be left to one user alone
     for kept in evidence:
-        data = copy.deepcopy(base)
-        data["above"]["evidence"] = [kept] * len(evidence)
-        assert status(data) == "invalid"
+        assert status(replaced(base, "above", "evidence", to=[kept] * len(evidence))) == "invalid"
 
 
 @pytest.mark.parametrize("name", ["blankets", "an envelope", "histograms"])
@@ -193,15 +177,8 @@ def test_rounds_repeat_a_data_set_and_no_mixture():
 
 def forged(mechanism, n, lower, upper, above=None, below=None, shuffled="messages"):
     """A certificate about delta at eps = 0 from the parts of a forger."""
-    group = {"users": n, "victim": True, "mechanism": mechanism}
-    setting = {"name": "", "count": 1, "rate": "1", "shuffled": shuffled, "kept": "1", "groups": [group]}
-    sides = {
-        name: None if e is None else {"eps": "0", "precision": 256, "evidence": e}
-        for name, e in (("above", above), ("below", below))
-    }
-    claim = {"quantity": "delta", "eps": "0", "lower": str(lower), "upper": str(upper)}
-    kind = {"format": "symamp-certificate", "version": 6}
-    return kind | {"claim": claim, "settings": [setting], "supposed": []} | sides
+    settings = [honest.one([(n, True, mechanism)]) | {"shuffled": shuffled}]
+    return honest.certificate(settings, F(1), above, below, lower=str(lower), upper=str(upper))
 
 
 def of_rows(rows, compared=None, rounded=None):

@@ -24,6 +24,9 @@ from symamp.randomizers.catalogue import by_name
 from symamp.verifier import verify
 from symamp.verifier.check import Check
 from symamp.verifier.evidence import every_randomizer
+from tests.exactly import mechanism_in as mechanism
+from tests.exactly import replaced, status
+from tests.oracle.histograms import normalised
 from tests.sampled import some
 
 COIN = sa.RandomizedResponse(k=2, eps0="log(3)")
@@ -94,25 +97,8 @@ DELTA = {
 }
 
 
-def status(data):
-    return verify(json.dumps(data)).status
-
-
 def evidence(data, side="above"):
     return data[side]["evidence"]
-
-
-def mechanism(data):
-    return data["settings"][0]["groups"][0]["mechanism"]
-
-
-def replaced(data, *path, to):
-    changed = copy.deepcopy(data)
-    place = changed
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = to
-    return changed
 
 
 def complete(answer):
@@ -306,10 +292,8 @@ def test_what_the_theorems_suppose_stands_apart():
 def table(size, seed, top=9):
     """A table of random fractions."""
     rng = Random(seed)
-    rows = [[rng.randint(0 if seed % 2 else 1, top) for _ in range(size)] for _ in range(size)]
-    return sa.FiniteMechanism(
-        {f"x{i}": {str(j): str(Fraction(v, sum(row))) for j, v in enumerate(row)} for i, row in enumerate(rows)}
-    )
+    rows = normalised([[rng.randint(0 if seed % 2 else 1, top) for _ in range(size)] for _ in range(size)])
+    return sa.FiniteMechanism({f"x{i}": {str(j): p for j, p in enumerate(row)} for i, row in enumerate(rows)})
 
 
 @lru_cache(maxsize=8)

@@ -19,7 +19,8 @@ from symamp.certificates.text import At
 from symamp.certificates.users import Users
 from symamp.command_line.cli import app
 from symamp.sums.divergence import Settings
-from symamp.verifier import main, verify
+from symamp.verifier import main
+from tests.exactly import as_read, replaced, status
 
 PROFILE = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000, method="blanket")
 SKEW = [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8", "3/8", "1/2"]]
@@ -32,11 +33,7 @@ def answered():
 
 @cache
 def certified():
-    return json.loads(json.dumps(answered().certificate()))
-
-
-def status(data):
-    return verify(json.dumps(data)).status
+    return as_read(answered())
 
 
 def test_it_is_valid_and_states_the_bracket():
@@ -88,17 +85,6 @@ def test_pairs_that_another_bound_settles_are_listed_with_it():
     assert {e["kind"] for e in made["evidence"]} == {"all data sets", "envelope"}
 
 
-def changed(changes):
-    data = copy.deepcopy(certified())
-    for path, value in changes.items():
-        *keys, last = path.split("__")
-        place = data
-        for key in keys:
-            place = place[int(key) if key.isdigit() else key]
-        place[int(last) if last.isdigit() else last] = value
-    return data
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -131,7 +117,9 @@ def changed(changes):
     ],
 )
 def test_changes_are_noticed(changes):
-    assert status(changed(changes)) in ("invalid", "malformed")
+    ((path, value),) = changes.items()
+    place = (int(key) if key.isdigit() else key for key in path.split("__"))
+    assert status(replaced(certified(), *place, to=value)) in ("invalid", "malformed")
 
 
 def test_another_mechanism_with_the_same_evidence_is_noticed():

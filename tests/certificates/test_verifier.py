@@ -3,6 +3,7 @@
 import ast
 import copy
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -28,6 +29,7 @@ from symamp.verifier import documents, sums, verify
 from symamp.verifier.check import Check, working
 from symamp.verifier.claims import outward
 from tests.certificates import exact
+from tests.exactly import as_ball, as_fmpq, as_read, replaced
 from tests.sampled import some
 
 COIN = sa.RandomizedResponse(k=2, eps0="log(3)")
@@ -68,7 +70,7 @@ def made(name):
             .epsilon("1e-6", gap="0.05")
         ),
     }
-    return json.loads(json.dumps(questions[name]().certificate()))
+    return as_read(questions[name]())
 
 
 def crowd(shuffled, victim=None):
@@ -78,12 +80,7 @@ def crowd(shuffled, victim=None):
 
 
 def changed(name, *path, to):
-    data = copy.deepcopy(made(name))
-    place = data
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = to
-    return data
+    return replaced(made(name), *path, to=to)
 
 
 def plan_of(name):
@@ -449,19 +446,12 @@ def test_limits_are_far_above_what_is_written():
 def test_what_lies_outside_of_a_window_is_bounded_for_every_mass(n):
     with working(200):
         for p in (Fraction(0), Fraction(1, 10**30), Fraction(1, 3), 1 - Fraction(1, 10**30), Fraction(1)):
-            ball = flint.arb(p.numerator) / p.denominator
+            ball = as_ball(p)
             for low, high in ((0, 0), (0, n), (1, 1), (1, n), (n, n)):
-                law = [sa_binomial(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+                law = [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
                 outside = 1 - sum(law[low : high + 1])
                 bound = sums._outside(n, ball, low, high)
                 assert not bound < flint.arb(outside.numerator) / outside.denominator, (p, low, high)
-
-
-def sa_binomial(n, k):
-    result = 1
-    for i in range(k):
-        result = result * (n - i) // (i + 1)
-    return result
 
 
 # --- whose guarantee --------------------------------------------------------------------------------------------------
@@ -599,7 +589,7 @@ def test_texts_are_echoed_as_supposed_only(text):
     "x", [Fraction(1, 3), Fraction(1, 10), Fraction(2, 7) / 10**40, Fraction(10**30, 7), Fraction(5)]
 )
 def test_decimal_numbers_are_on_the_right_side(x):
-    exact = flint.fmpq(x.numerator, x.denominator)
+    exact = as_fmpq(x)
     with flint.ctx.workprec(400):
         for number in (exact, flint.arb(exact)):
             low, high = (Fraction(outward(number, up)) for up in (False, True))

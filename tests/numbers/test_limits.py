@@ -30,14 +30,10 @@ def table_of(seed):
     return oracle.random_table(Random(seed), zeros=seed % 3 == 0)
 
 
-def mechanism_of(table):
-    return sa.FiniteMechanism([[sp.Rational(p.numerator, p.denominator) for p in row] for row in table])
-
-
 def larger(seed, inputs=7, messages=5):
     rng = Random(seed)
     rows = [[rng.randint(1, 12) for _ in range(messages)] for _ in range(inputs)]
-    return mechanism_of([[Fraction(x, sum(row)) for x in row] for row in rows])
+    return sa.FiniteMechanism(oracle.normalised(rows))
 
 
 def set_usual(monkeypatch, work):
@@ -116,7 +112,7 @@ def test_an_effort_is_one_of_three_words(effort):
 def test_brackets_hold_however_little_work_there_is(seed, most, monkeypatch):
     set_usual(monkeypatch, most)
     table, n, delta = table_of(seed), 3, Fraction(1, 20)
-    mechanism, laws = mechanism_of(table), oracle.multiset_laws(table, n)
+    mechanism, laws = sa.FiniteMechanism(table), oracle.multiset_laws(table, n)
 
     def truth(E):
         return oracle.worst_true_divergence(table, n, E, laws)[0]
@@ -182,7 +178,7 @@ def test_the_effort_alone_decides_whether_a_search_is_capped(monkeypatch):
     ),
 )
 def test_effort_says_which_bounds_take_too_long(effort, n, is_enumerated):
-    mechanism = mechanism_of([[Fraction(x, 12) for x in row] for row in ((7, 3, 2), (3, 7, 2), (2, 3, 7))])
+    mechanism = sa.FiniteMechanism([[Fraction(x, 12) for x in row] for row in ((7, 3, 2), (3, 7, 2), (2, 3, 7))])
     too_costly = BOUNDS["every_data_set"].too_costly(mechanism, Level.of_float(0.1), n, Limits.of(effort).patience)
     assert too_costly != is_enumerated
     if n < 50:

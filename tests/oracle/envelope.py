@@ -8,12 +8,17 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from random import Random
 
-from .histograms import Row, multinomial_positive_part
+from .histograms import Row, multinomial_positive_part, normalised
 from .laws import histogram, merged
 
 Law = dict[Fraction, Fraction]
 ZERO, ONE = Fraction(0), Fraction(1)
+
+
+def random_row(rng: Random, messages: int) -> list[Fraction]:
+    return normalised([[rng.choice((1, 1, 2, 3, 5, 8)) for _ in range(messages)]])[0]
 
 
 def difference(row0: Row, row1: Row, E: Fraction) -> list[Fraction]:

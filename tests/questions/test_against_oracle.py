@@ -34,6 +34,7 @@ from oracle.histograms import (
 
 import symamp as sa
 from symamp.errors import SupportMismatchError
+from tests.exactly import log_of
 from tests.sampled import some
 
 INPUTS = "abcdefgh"
@@ -56,10 +57,6 @@ def as_fraction(expression):
     value = sympy.sympify(expression)
     assert value.is_Rational, f"{expression!r} is not an exact rational"
     return Fraction(int(value.p), int(value.q))
-
-
-def log_of(E):
-    return sympy.log(sympy.Rational(E.numerator, E.denominator))
 
 
 def exp_bounds(eps):

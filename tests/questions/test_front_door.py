@@ -23,6 +23,7 @@ from symamp import errors
 from symamp.bounds.registry import BOUNDS
 from symamp.numbers.optional import optional
 from symamp.sums import binomial_tails
+from tests.exactly import log_of
 from tests.sampled import some
 
 KRR = sa.RandomizedResponse(k=10, eps0=1)
@@ -128,10 +129,6 @@ def singular_mass(name):
     """max over ordered pairs of the mass of R(x0) where R(x1) has none: below it no eps is enough for any n."""
     rows = [[Fraction(p) for p in row] for row in TABLES[name].values()]
     return max(sum(p for p, q in zip(a, b, strict=True) if q == 0) for a, b in permutations(rows, 2))
-
-
-def log_of(E):
-    return sp.log(sp.Rational(E.numerator, E.denominator))
 
 
 @pytest.mark.parametrize("eps", ["log(2)", sp.log(2), 1, "0.7", "1000000", Fraction(7, 10), Decimal("0.694")])

@@ -22,6 +22,7 @@ from symamp.decompositions.to_law import level_of
 from symamp.decompositions.worst_pair import dominating_pair
 from symamp.randomizers.combined import part_triple
 from symamp.sums.divergence import one_user_divergence
+from tests.exactly import as_fraction, log_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RR2, RR3 = (sa.RandomizedResponse(k=k, eps0="log(3)") for k in (2, 3))
@@ -31,7 +32,7 @@ KNOWN[SUBSETS] = subset_selection(4, 2, Fraction(3))
 
 
 def fractions(entries):
-    return [Fraction(int(e.p), int(e.q)) for e in entries]
+    return list(map(as_fraction, entries))
 
 
 def exact(found):
@@ -43,14 +44,10 @@ def exact(found):
     return dict(law), sorted(tuple(fractions(both)) for both in found.singular)
 
 
-def table_of(rows):
-    return sa.FiniteMechanism([[sp.Rational(e.numerator, e.denominator) for e in row] for row in rows])
-
-
 def random_parts(seed, zeros=False):
     rng = Random(seed)
     tables = [random_table(rng, zeros=zeros) for _ in range(2)]
-    return [table_of(t) for t in tables], tables
+    return [sa.FiniteMechanism(t) for t in tables], tables
 
 
 def labels(parts, choice):
@@ -111,7 +108,7 @@ def test_tables_are_those_of_the_oracle(parts):
 @pytest.mark.parametrize("E", [Fraction(1), Fraction(5, 4), Fraction(2), Fraction(7, 2)])
 def test_the_truth_lies_inside(combined, table, E):
     for n in (1, 2, 3, 4):
-        answer = sa.delta(combined, n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        answer = sa.delta(combined, n=n, eps=log_of(E))
         true = worst_true_divergence(table, n, E)[0]
         low, high = answer.least.fraction, answer.most.fraction
         assert Fraction(int(low.p), int(low.q)) <= true <= Fraction(int(high.p), int(high.q))
@@ -124,10 +121,10 @@ def test_the_truth_lies_inside_for_random_tables(seed):
         [[Fraction(a, a + b), Fraction(b, a + b)] for a, b in ((rng.randint(1, 9), rng.randint(1, 9)) for _ in "ab")]
         for _ in "cd"
     ]
-    combined = sa.joint([table_of(t) for t in tables])
+    combined = sa.joint([sa.FiniteMechanism(t) for t in tables])
     _, rows = joint_table(tables)
     for n, E in ((2, Fraction(1)), (2, Fraction(5, 4)), (4, Fraction(5, 4))):
-        answer = sa.delta(combined, n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        answer = sa.delta(combined, n=n, eps=log_of(E))
         true = float(worst_true_divergence(rows, n, E)[0])
         assert answer.lower <= true * (1 + 1e-12)
         assert true <= answer.upper * (1 + 1e-12)
@@ -179,7 +176,7 @@ def parts_of(seed):
 def test_merged_laws_enclose_the_exact_ones(coarse, seed, nested):
     """Blanket and data sets of three parts, in fractions by the oracle, lie between the laws below and above."""
     tables = parts_of(seed)
-    parts = [table_of(t) for t in tables]
+    parts = [sa.FiniteMechanism(t) for t in tables]
     whole, rows = sa.joint(parts), joint_table(tables)[1]
     if nested:
         half = Fraction(1, 2)
@@ -191,7 +188,7 @@ def test_merged_laws_enclose_the_exact_ones(coarse, seed, nested):
         below, above = found.enclosing_laws
         assert len(below.atoms) < 60
         for E in (Fraction(1), Fraction(11, 10), Fraction(3, 2)):
-            level = level_of(sp.log(sp.Rational(E.numerator, E.denominator)))
+            level = level_of(log_of(E))
             true = sum(m * max(a - E * b, 0) for (a, b), m in law.items())
             low, high = (one_user_divergence(found, level) for found in (below, above))
             value = arb(fmpq(true.numerator, true.denominator))
@@ -203,10 +200,10 @@ def test_merged_laws_enclose_the_exact_ones(coarse, seed, nested):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_truth_lies_inside_where_components_are_merged(coarse, seed):
     tables = [t[:2] for t in parts_of(seed)[:2]]
-    whole = sa.joint([table_of(t) for t in tables])
+    whole = sa.joint([sa.FiniteMechanism(t) for t in tables])
     rows = joint_table(tables)[1]
     for E in (Fraction(1), Fraction(5, 4)):
-        answer = sa.delta(whole, n=2, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        answer = sa.delta(whole, n=2, eps=log_of(E))
         true = float(worst_true_divergence(rows, 2, E)[0])
         assert answer.lower <= true * (1 + 1e-12)
         assert true <= answer.upper * (1 + 1e-12)
@@ -259,7 +256,7 @@ def test_small_combinations_are_asked_as_their_tables(whole):
 def test_the_truth_of_a_sample_lies_inside(n):
     rows = [[Fraction(str(p)) / 10 for p in row] + [Fraction(9, 10)] for row in TABLE.rows]
     for E in (Fraction(21, 20), Fraction(11, 10)):
-        answer = sa.delta(sa.poisson_subsample(TABLE, "1/10"), n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        answer = sa.delta(sa.poisson_subsample(TABLE, "1/10"), n=n, eps=log_of(E))
         true = float(worst_true_divergence(rows, n, E)[0])
         assert answer.lower * (1 - 1e-12) <= true <= answer.upper * (1 + 1e-12)
 
@@ -267,7 +264,7 @@ def test_the_truth_of_a_sample_lies_inside(n):
 def test_merging_needs_ratios_above_zero(coarse):
     revealing = [[Fraction(1, 2), Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 3), Fraction(5, 12)]]
     with pytest.raises(sa.errors.ArgumentError, match="ratio of 0"):
-        sa.delta(sa.joint([table_of(t) for t in (revealing, *parts_of(0)[:2] * 2)]), n=10, eps="1/10")
+        sa.delta(sa.joint([sa.FiniteMechanism(t) for t in (revealing, *parts_of(0)[:2] * 2)]), n=10, eps="1/10")
 
 
 def test_only_pairs_that_differ_everywhere_are_compared_where_that_is_proved():

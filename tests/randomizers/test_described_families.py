@@ -35,6 +35,7 @@ from symamp.randomizers.catalogue import by_name, catalogue
 from symamp.randomizers.described import DescribedFamily, Description, described_family
 from symamp.randomizers.files.load import family_from_json
 from symamp.verifier import verify
+from tests.exactly import replaced
 from tests.oracle.histograms import worst_true_divergence
 from tests.sampled import some
 
@@ -221,12 +222,7 @@ def test_descriptions_that_do_not_fit_together(changes):
 
 
 def changed(*path, to, document=RESPONSE):
-    result = copy.deepcopy(document)
-    parent = result
-    for step in path[:-1]:
-        parent = parent[step]
-    parent[path[-1]] = to
-    return result
+    return replaced(document, *path, to=to)
 
 
 def without(key):

@@ -12,7 +12,7 @@ from random import Random
 import flint
 import pytest
 import sympy as sp
-from flint import arb, fmpq
+from flint import arb
 
 import symamp as sa
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError
@@ -24,6 +24,8 @@ from symamp.sums.divergence import Settings, enclose_level
 from symamp.sums.groups import Group, enclose_groups
 from symamp.sums.step_sums import Steps, StepSum
 from symamp.verifier import verify
+from tests.exactly import as_ball as ball
+from tests.exactly import level_of as level
 from tests.oracle import users_who_differ as oracle
 from tests.oracle import world
 from tests.oracle.histograms import randomized_response as response
@@ -32,14 +34,6 @@ from tests.sampled import some
 
 F = Fraction
 LEVELS = [F(1), F(5, 4), F(3, 2), F(2), F(7, 2), F(6)]
-
-
-def ball(x):
-    return arb(fmpq(x.numerator, x.denominator))
-
-
-def level(E):
-    return Level(lambda: ball(E).log(), lambda: f"log({E})", fmpq(E.numerator, E.denominator))
 
 
 def log(x):

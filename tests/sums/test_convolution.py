@@ -17,6 +17,7 @@ from symamp.laws.law import BallGparv, FloatGparv, Level, ball_gparv, quick_gpar
 from symamp.sums import divergence as choice
 from symamp.sums.convolution import Grading, coarser, convolved_sum, estimated_log_sum, of_atoms, places_of
 from symamp.sums.divergence import OneLaw, Settings, enclose_divergence, enclose_level
+from tests.exactly import as_ball as ball
 from tests.oracle.laws import positive_part, sums
 
 LAWS = [
@@ -36,10 +37,6 @@ LAWS = [
 
 def exact(law, n):
     return positive_part(sums([law | {Fraction(0): 1 - sum(law.values())}] * n))
-
-
-def ball(x):
-    return arb(x.numerator) / x.denominator
 
 
 @pytest.mark.parametrize("law", LAWS)

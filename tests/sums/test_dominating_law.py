@@ -5,11 +5,12 @@ from random import Random
 
 import flint
 import pytest
-from flint import arb, fmpq
+from flint import arb
 
 from symamp.errors import ArgumentError
 from symamp.laws.law import BallGparv
 from symamp.sums.envelope import DominatingLaw, StopLoss, dominating_law, excess, maximum, thinned
+from tests.exactly import as_ball as ball
 from tests.oracle import envelope
 from tests.oracle.envelope import kinks
 from tests.oracle.histograms import normalised
@@ -28,10 +29,6 @@ def fraction(x: arb) -> Fraction:
 def as_balls(law: Exact) -> BallGparv:
     values, singular = law
     pairs = [(v, m) for v, m in values.items() if v != 0]
-
-    def ball(x: Fraction) -> arb:
-        return arb(fmpq(x.numerator, x.denominator))
-
     return BallGparv(
         tuple(ball(v) for v, _ in pairs),
         tuple(ball(m) for _, m in pairs),

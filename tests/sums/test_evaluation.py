@@ -21,20 +21,9 @@ from symamp.sums.kernels.floats import float_sum
 from symamp.sums.kernels.kernel import Kernel
 from symamp.sums.kernels.tilted import TiltedLaw, exp_minus_linear, log_mgf, turned
 from symamp.sums.other_methods import gaussian_sum
+from tests.exactly import as_fmpq, law_of, level_of
+from tests.exactly import law_of_response as krr
 from tests.oracle.laws import merged, positive_part, sums
-
-
-def law_of(rational: RationalLaw) -> Law:
-    def number(q):
-        return lambda: arb(q)
-
-    atoms = tuple(Atom(number(a), number(b), number(m), a == b) for a, b, m in rational.atoms)
-    singular = tuple((number(a), number(b)) for a, b in rational.singular)
-    return Law(atoms, singular, sum((m for *_, m in rational.atoms), fmpq(0)) == 1, rational)
-
-
-def level_of(e: fmpq) -> Level:
-    return Level(lambda: arb(e).log(), lambda: f"log({e})", e)
 
 
 def random_law(rng: Random) -> RationalLaw:
@@ -54,7 +43,7 @@ def by_convolution(law: RationalLaw, e: fmpq, n: int) -> Fraction:
 
 
 def contains(low: arb, high: arb, exact: Fraction) -> bool:
-    value = fmpq(exact.numerator, exact.denominator)
+    value = as_fmpq(exact)
     with flint.ctx.workprec(2000):
         return bool(low.lower() <= arb(value).upper()) and bool(arb(value).lower() <= high.upper())
 
@@ -105,20 +94,6 @@ def test_kernel_is_the_transform_of_a_majorant_and_a_minorant(theta, d):
         assert low - 1e-6 * scale <= f <= high + 1e-6 * scale
     assert kernel.at_zero()[1] == pytest.approx(1 / theta**2, abs=d * d / 20)
     assert kernel.at_zero()[0] == pytest.approx(1 / theta**2, abs=d * d / 10)
-
-
-def krr(k: int, eps0: float = 1) -> Law:
-    def t():
-        return arb(eps0).exp()
-
-    def one():
-        return arb(1)
-
-    def mass(m):
-        return lambda: arb(m) / (t() + k - 1)
-
-    atoms = [Atom(t, one, mass(1)), Atom(one, t, mass(1)), Atom(one, one, mass(k - 2), True)]
-    return Law(tuple(atoms[: 3 if k > 2 else 2]))
 
 
 @pytest.mark.parametrize(

@@ -33,37 +33,14 @@ from symamp.sums.lattice import (
     wrap_numpy,
 )
 from symamp.sums.other_methods import gaussian_sum
+from tests.exactly import as_number as number
+from tests.exactly import law_of, level_of
+from tests.exactly import law_of_response as krr
 from tests.sampled import some
-
-
-def number(q):
-    return lambda: arb(fmpq(q) if isinstance(q, int) else q)
-
-
-def law_of(rational):
-    atoms = tuple(Atom(number(a), number(b), number(m), a == b) for a, b, m in rational.atoms)
-    singular = tuple((number(a), number(b)) for a, b in rational.singular)
-    return Law(atoms, singular, sum((m for *_, m in rational.atoms), fmpq(0)) == 1, rational)
-
-
-def level_of(e):
-    return Level(lambda: arb(e).log(), lambda: f"log({e})", e)
 
 
 def decimal_level(eps):
     return Level(number(fmpq(*Fraction(eps).as_integer_ratio())), lambda: eps)
-
-
-def krr(k):
-    def t():
-        return arb(1).exp()
-
-    def mass(m):
-        return lambda: arb(m) / (t() + k - 1)
-
-    one = number(1)
-    atoms = [Atom(t, one, mass(1)), Atom(one, t, mass(1)), Atom(one, one, mass(k - 2), True)]
-    return Law(tuple(atoms[: 3 if k > 2 else 2]))
 
 
 def random_case(seed):
