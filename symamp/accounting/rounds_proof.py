@@ -14,9 +14,8 @@ from symamp.accounting.pairs import RoundCurve
 from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at
 from symamp.bounds.bound import Evidence, largest_upper
 from symamp.certificates.evidence import Data, Proof, bits, kernel_plan, setting
-from symamp.certificates.one_round import MORE_BITS, proof_above, stated
+from symamp.certificates.one_round import MORE_BITS, Users, proof_above, stated
 from symamp.certificates.text import At, accepted, expression_text, fraction_text, outward
-from symamp.certificates.users import Users
 from symamp.data_sets.search import Repeated
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic

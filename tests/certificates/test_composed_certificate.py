@@ -15,8 +15,8 @@ import symamp as sa
 from symamp.accounting.round import ShuffledRound, level_at
 from symamp.bounds.registry import CandidateBounds
 from symamp.certificates import one_round
+from symamp.certificates.one_round import Users
 from symamp.certificates.text import At
-from symamp.certificates.users import Users
 from symamp.command_line.cli import app
 from symamp.sums.divergence import Settings
 from symamp.verifier import main
