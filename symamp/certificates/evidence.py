@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import exp, frexp, ldexp
+from math import exp
 from typing import Any, cast
 
 import sympy as sp
@@ -36,6 +36,7 @@ from symamp.sums.coordinate_sums import Held, Range
 from symamp.sums.divergence import LATTICE, Settings
 from symamp.sums.envelope import envelope_law
 from symamp.sums.few_messages import FewMessagesEvidence
+from symamp.sums.kernels.one_sided import short
 from symamp.sums.kernels.tilted import Plan
 from symamp.sums.large_values import LargePlan
 from symamp.sums.step_sums import StepPlan
@@ -378,10 +379,11 @@ def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> Data:
         middles = [(2 * k + 1 - split) / (2 * split) for k in range(split)]
         widths = [hi - lo for lo, hi in pairwise(cells.ends)]
         every = zip(cells.scales, cells.slopes, widths, strict=True)
-        scales = [exact_double(_short(c * exp(slope * w * k))) for c, slope, w in every for k in middles]
+        # The best c is a minimum, where so short a number costs nothing.
+        scales = [exact_double(short(c * exp(slope * w * k))) for c, slope, w in every for k in middles]
         if any(cells.slopes):
-            scales += [exact_double(_short(x)) for x in cells.slopes for _ in range(split)]
-        numbers["tail"] = exact_double(_short(cells.tail_scale))
+            scales += [exact_double(short(x)) for x in cells.slopes for _ in range(split)]
+        numbers["tail"] = exact_double(short(cells.tail_scale))
         terms.append({**numbers, "ends": [exact_double(x) for x in ends], "scales": scales})
     p = found.parameters
     return {"p_lo": exact_double(p.p_lo), "a": exact_double(p.tilt_a), "b": exact_double(p.tilt_b), "terms": terms}
@@ -428,9 +430,3 @@ def _boxes_of_pairs(part: NoiseInterval, at: At, found: BoxesEvidence, n: int, s
         "plan": _all_data_sets_plan(_on_one_grid(ends), split),
         "stages": stages,
     }
-
-
-def _short(x: float) -> float:
-    """Return a double rounded to 24 bits: the best c is a minimum, where such an error costs nothing."""
-    mantissa, exponent = frexp(x)
-    return ldexp(round(mantissa * 2**24), exponent - 24)

@@ -209,12 +209,8 @@ def falling_root(
         low, high, farther = high, min(farther * high, top), min(farther * farther, 2.0)
     if low == high:
         return low
-    return root_between(lambda x: miss(x) if abs(miss(x)) > tolerance else 0.0, low, high, rtol=_accuracy(tolerance))
-
-
-def _accuracy(tolerance: float) -> float:
-    """Return to how much of itself a bracket is narrowed where the function jumps over what it may miss."""
-    return max(_ACCURACY, _SHARE_OF_TOLERANCE * tolerance)
+    accuracy = max(_ACCURACY, _SHARE_OF_TOLERANCE * tolerance)  # where the function jumps over what it may miss
+    return root_between(lambda x: miss(x) if abs(miss(x)) > tolerance else 0.0, low, high, rtol=accuracy)
 
 
 def log_of(delta: fmpq) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
@@ -190,16 +190,6 @@ def _corners(masses: Row, start: Sequence[arb], end: Sequence[arb], flat: Sequen
     return [(a0, a1, first), (b0, b1, second), (a0, b1, q - first - second)]
 
 
-def _deviation_given(value: object) -> sp.Expr:
-    told = "a number > 0: the deviation of the noise over the norm at which each example's gradient is clipped"
-    if value is None:
-        raise ArgumentError("sigma", value, told)
-    found = exact_number(value, "sigma")
-    if sign(found, ()) <= 0:
-        raise ArgumentError("sigma", value, told)
-    return found
-
-
 class _Noise(Step):
     """Noise with an even density whose likelihood ratio rises with the message."""
 
@@ -257,7 +247,11 @@ class _Normal(_Noise):
     sigma: sp.Expr
 
     def __init__(self, *, sigma: object) -> None:
-        object.__setattr__(self, "sigma", _deviation_given(sigma))
+        found = sp.S.Zero if sigma is None else exact_number(sigma, "sigma")
+        if sign(found, ()) <= 0:
+            told = "a number > 0: the deviation of the noise over the norm at which each example's gradient is clipped"
+            raise ArgumentError("sigma", sigma, told)
+        object.__setattr__(self, "sigma", found)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(sigma={self.sigma})"
@@ -443,12 +437,7 @@ def _opposite(rows: tuple[tuple[sp.Rational, ...], ...]) -> bool:
 def _table_law(rows: tuple[tuple[fmpq, fmpq, fmpq], ...]) -> Law:
     atoms = tuple((p / m, q / m, m) for p, q, m in rows if m != 0)
     singular = tuple((p, q) for p, q, m in rows if m == 0 and (p or q))
-    balls = tuple(Atom(_ball(a), _ball(b), _ball(m), a == b) for a, b, m in atoms)
-    return Law(balls, tuple((_ball(p), _ball(q)) for p, q in singular), True, RationalLaw(atoms, singular))
-
-
-def _ball(x: fmpq) -> Callable[[], arb]:
-    return lambda: arb(x)
+    return RationalLaw(atoms, singular).in_balls(True)
 
 
 # ----------------------------------------------------------------------- Steps with a density that symamp knows already

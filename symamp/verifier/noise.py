@@ -124,14 +124,7 @@ class Logistic(Laplace):
     """f = c/4 / cosh(c z/2)^2 with c = eps0: q = 6 c f^2, which falls."""
 
     name = "logistic"
-
-    @property
-    def fall(self) -> arb:
-        return arb(0)
-
-    @property
-    def tail(self) -> arb:
-        return arb(0)
+    fall, tail = arb(0), arb(0)
 
     def density(self, z: arb) -> arb:
         return self.size / (4 * (self.size * z / 2).cosh() ** 2)
@@ -152,15 +145,11 @@ class Gaussian(Logistic):
     Densities of the inputs 0 and 1 interpolate between messages: sqrt(R(0) R(1)) times e^(ay/2) and e^(-ay/2).
     """
 
-    name, is_signed = "Gaussian", True
+    name, is_signed, ratio = "Gaussian", True, arb("inf")
     parameters: tuple[str, ...] = ("sigma",)
 
     def __init__(self, size: arb) -> None:
         self.size, self.rate, self.a = size, arb(0), 1 / size**2
-
-    @property
-    def ratio(self) -> arb:
-        return arb("inf")
 
     def density(self, z: arb) -> arb:
         return (-self.a * z**2 / 2).exp() * (self.a / (2 * arb.pi())).sqrt()

@@ -146,7 +146,7 @@ class _Training:
         self._proved: dict[int, tuple[fmpq, fmpq]] = {}
         self._data_sets = set[bool]()
         self._lines: dict[Any, Callable[[arb], tuple[arb, arb]]] = {}
-        self._laws: dict[tuple[str, int], tuple[list[arb], list[arb]]] = {}
+        self._laws: dict[int, list[list[arb]]] = {}
         self._triples: dict[tuple[str, str, int], list[Triple]] = {}
 
     def told(self) -> str:
@@ -311,26 +311,25 @@ class _Training:
         """Return both ends of the divergence of the sum of the numbers of all messages (section 7)."""
         require(self.statistic is not None, "below: no statistic", "invalid")
         with working(bits):
-            if (name, bits) not in self._laws:
-                self._laws[name, bits] = (self._largest if self.opposite else self._sums)(name)
+            if bits not in self._laws:
+                self._laws[bits] = self._largest() if self.opposite else self._sums(name)
             e, found = arb(self.check.exponential(eps)[0]), arb(0)
             self.check.spend(self.statistic["size"])
-            for p, q in zip(*self._laws[name, bits], strict=True):
+            for p, q in zip(*self._laws[bits][:: -1 if name == "add" else 1], strict=True):
                 found += (p - e * q).max(arb(0))
             return found.lower(), found.upper()
 
-    def _sums(self, name: str) -> tuple[list[arb], list[arb]]:
+    def _sums(self, name: str) -> list[list[arb]]:
         self.check.spend(50 * (self.statistic["size"] + len(self.statistic["places"])), hard=True)
         laws = self.step.numbered(name, self.statistic)
         first, second, rest = (acb.dft([acb(x) for x in law]) for law in laws)
         others = [z ** (self.steps - self.selected) for z in rest]
-        p, q = (
+        return [
             [z.real for z in acb.dft([x**self.selected * y for x, y in zip(some, others, strict=True)], inverse=True)]
             for some in (first, second)
-        )
-        return (q, p) if name == "add" else (p, q)
+        ]
 
-    def _largest(self, name: str) -> tuple[list[arb], list[arb]]:
+    def _largest(self) -> list[list[arb]]:
         """Return the laws of the place of the largest batch sum among those of the statistic (section 8)."""
         require(self.is_normal, "statistic: of normal noise", "invalid")
         places, s = [self.check.fraction(y) for y in self.statistic["places"]], self.sigma()
@@ -342,8 +341,7 @@ class _Training:
             at = [_below(s, y) ** (self.steps - 1) * _below(s, y - shift) for y in places]
             return [at[0], *(b - a for a, b in pairwise(at)), 1 - at[-1]]
 
-        p, q = law(2), law(1)
-        return (q, p) if name == "add" else (p, q)
+        return [law(2), law(1)]
 
 
 class _Shuffled:
@@ -374,22 +372,17 @@ class _Shuffled:
         return (self.above if up else self.below).divergence(name, how, eps, up)
 
 
-def _below(s: arb, y: fmpq) -> arb:
+def _below(s: arb, y: Number) -> arb:
     """Return the probability that normal noise is below y."""
     return (-arb(y) / (s * arb(2).sqrt())).erfc() / 2
 
 
 def _closed(s: arb, q: arb, e: arb, name: str) -> arb:
     """Return the divergence of one step that an example is in with probability q (section 6 of the proof)."""
-    root = s * arb(2).sqrt()
-
-    def beyond(y: arb, shift: int) -> arb:
-        return ((y - shift) / root).erfc() / 2
-
     if name == REPLACE:
         b = (1 - q) * (e - 1) / q * (1 / (2 * s * s)).exp()
         y = s * s * ((b + (b * b + 4 * e).sqrt()) / 2).log()
-        return q * (beyond(y, 1) - e * beyond(y, -1)) - (1 - q) * (e - 1) * beyond(y, 0)
+        return q * (_below(s, 1 - y) - e * _below(s, -1 - y)) - (1 - q) * (e - 1) * _below(s, -y)
     inner, scale = 1 + (e - 1) / q, q
     if name == "add":
         rest = 1 - (1 - 1 / e) / q
@@ -398,7 +391,7 @@ def _closed(s: arb, q: arb, e: arb, name: str) -> arb:
             return arb(0)
         inner, scale = 1 / rest, e * q * rest
     y = s * s * inner.log() + arb(1) / 2
-    return scale * (beyond(y, 1) - inner * beyond(y, 0))
+    return scale * (_below(s, 1 - y) - inner * _below(s, -y))
 
 
 # ------------------------------------------------------------------------------------------------ A line of frequencies
@@ -525,26 +518,32 @@ def _transforms(check: Check, sigma: Sigma, c: arb, step: arb, count: int, bits:
     decay = c * tau.cos()
     room = bits * log(2.0) + 2.0 * a * a - float(_bound(s, c).log()) + 3.0
     rule = h, first, last = _rule(s, a, room, edges[1][0], decay)
-    rows, terms = ceil(sqrt(count)), last - first + 1
+    terms = last - first + 1
     require(count * terms * bits <= _MOST_TERMS, f"too large: more than {_MOST_TERMS} bits of terms")
-    check.spend(terms * rows // 100)
+    check.spend(terms * ceil(sqrt(count)) // 100)
     lost = float((_bound(s, decay) / _bound(s, c)).log())
     with working(bits + int(1.5 * (a * a / 2.0 + max(lost, 0.0))) + 64):
         s = sigma()  # at this precision: turning enlarges what numbers are off by
         tau = arb(a) / s
-        back = acb(0, -tau).exp()
-        left, hops = [], []
+        back, nodes = acb(0, -tau).exp(), []
         for k in range(first, last + 1):
             z = arb(h) * k
             rate = -back * (z / s - 1 / (2 * s * s)).exp()
             weight = h * (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
-            powers = _powers((rate * acb(0, step)).exp(), rows + 1)
-            start = weight * acb(0, a * z).exp() * (rate * c).exp()
-            left.append([start * x for x in _powers(powers[rows], rows)])
-            hops.append(powers[:rows])
-        product = acb_mat([[row[i] for row in left] for i in range(rows)]) * acb_mat(hops)
+            nodes.append((weight * acb(0, a * z).exp() * (rate * c).exp(), (rate * acb(0, step)).exp()))
         error, grown = _missed(s, arb(a), rule, edges, c * tau.cos()), (arb(a) * a / 2).exp()
-        return [grown * (product[j // rows, j % rows] + error) for j in range(count)]
+        return [grown * (x + error) for x in _sums_of_powers(nodes, count)]
+
+
+def _sums_of_powers(terms: list[tuple[acb, acb]], count: int) -> list[acb]:
+    """Return the sums of a x^j over pairs (a, x) for j < count: entries of a product of two matrices."""
+    rows, left, hops = ceil(sqrt(count)), [], []
+    for a, x in terms:
+        powers = _powers(x, rows + 1)
+        left.append([a * y for y in _powers(powers[rows], rows)])
+        hops.append(powers[:rows])
+    product = acb_mat([[row[i] for row in left] for i in range(rows)]) * acb_mat(hops)
+    return [product[j // rows, j % rows] for j in range(count)]
 
 
 def _powers(x: acb, count: int) -> list[acb]:
@@ -592,22 +591,18 @@ def _differences(check: Check, s: arb, e: arb, step: arb, count: int, bits: int)
     room = bits * log(2.0) + 3.0
     a = min(sqrt(room / 2.0), 1.2 * float(s))
     h = 2.0 * pi * a / (room + 2.0 * a * a)
-    last, rows = ceil(sqrt(2.0 * room + a * a) / h) + 1, ceil(sqrt(count))
+    last = ceil(sqrt(2.0 * room + a * a) / h) + 1
     require(count * last * bits <= _MOST_TERMS, f"too large: more than {_MOST_TERMS} bits of terms")
-    check.spend(last * rows // 50)
+    check.spend(last * ceil(sqrt(count)) // 50)
     with working(bits + int(a * a) + 64):
-        back, left, hops = acb(0, arb(a) / s - arb.pi() / 2).exp(), [], []
+        back, nodes = acb(0, arb(a) / s - arb.pi() / 2).exp(), []
         for k, (weight, x, y) in enumerate(_symmetric(s, h, last), -last):
             ratio = (-step * (back * x + e * back.conjugate() * y)).exp()
-            powers = _powers(ratio, rows + 1)
-            start = weight * acb(0, -arb(a) * h * k).exp() * ratio
-            left.append([start * z for z in _powers(powers[rows], rows)])
-            hops.append(powers[:rows])
-        product = acb_mat([[row[i] for row in left] for i in range(rows)]) * acb_mat(hops)
+            nodes.append((weight * acb(0, -arb(a) * h * k).exp() * ratio, ratio))
         grown = (arb(a) * a / 2).exp()
         error = grown * ((arb(a) * a).exp() + (-arb(a) * a).exp()) / (2 * arb.pi() * a / h).expm1()
         ball = (grown * (error + (arb(last) * h / arb(2).sqrt()).erfc())).upper() * arb(0, 1)
-        return [grown * product[j // rows, j % rows] + acb(ball, ball) for j in range(count)]
+        return [grown * x + acb(ball, ball) for x in _sums_of_powers(nodes, count)]
 
 
 def _damped(check: Check, s: arb, e: arb, y: arb, room: float) -> arb:

@@ -317,7 +317,7 @@ class Plan:
             if window < k and further > tilts[i]:  # the tilt is not far below the one that the window is for
                 height = further * k + float(n * summand.rough(np.array([further]))[0]) - log(further)
                 window = min(max(window, (lam + height - log_accuracy) / further), k)
-            tilt, step = _short(lam / window), _short(2.0 * pi / window)
+            tilt, step = short(lam / window), short(2.0 * pi / window)
             height = tilt * k + float(n * summand.rough(np.array([tilt]))[0]) - 2.0 * log(tilt)
             bits = (height - log_accuracy) / log(2.0) + log(n) / log(2.0) + _SPARE_BITS
             plans.append(Plan(tilt, step, max(further, 2.0 * tilt), log_accuracy, max(int(bits), 64), k))
@@ -433,8 +433,8 @@ class BentPlan:
             end = acosh(max(room / (height * sin(angle) * _LEAST_PART), 1.0))
             lost = height + spread * angle**2
             bits = (lost + max(log(k / height), 0.0) - log_accuracy + log(n)) / log(2.0) + _SPARE_BITS
-            scale, count = _short(height / k), ceil(end / step)
-            found.append(BentPlan(scale, _short(angle), _short(width), _short(step), count, int(bits)))
+            scale, count = short(height / k), ceil(end / step)
+            found.append(BentPlan(scale, short(angle), short(width), short(step), count, int(bits)))
         return min(found, key=lambda plan: plan.count * plan.bits)
 
     def work(self, summand: Lognormal) -> float:
@@ -515,7 +515,7 @@ def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
     return found
 
 
-def _short(x: float) -> float:
+def short(x: float) -> float:
     """Return the number rounded to 24 bits."""
     mantissa, exponent = frexp(x)
     return ldexp(round(ldexp(mantissa, 24)), exponent - 24)
