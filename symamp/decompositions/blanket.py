@@ -57,11 +57,7 @@ def _put(result: Any, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Par
 
 
 def infimum(orbit: Orbit, parameters: Sequence[Parameter]) -> sp.Expr:
-    """Return inf_x R(x)(y) / measure for the messages y of the orbit.
-
-    Raises UndecidedOrderError when no density is proved least, or when the least one belongs to inputs whose number
-    is not proved positive.
-    """
+    """Return inf_x R(x)(y) / measure for the messages y of the orbit."""
     sure, possible = densities(orbit, parameters)
     values = list(dict.fromkeys([*sure, *possible]))
     least = values[minimum(values, parameters)]
@@ -117,9 +113,7 @@ class TableDecomposition(Decomposition):
     @cached_property
     def numeric_law(self) -> Law:
         """The law, directly from the entries."""
-        if self.others:
-            return self.table.dataset_law(self.rows, self.others)
-        return self.table.blanket_law(self.rows)
+        return self.table.law(self.rows, self.others)
 
     @cached_property
     def components(self) -> tuple[Component, ...]:

@@ -54,11 +54,7 @@ _LONG_FRACTION = 1000  # bits from which SymPy is not asked for powers in a frac
 
 @derived
 def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
-    """Return e^eps0 = max over messages and inputs of R(x)(y)/R(x')(y): ``oo`` if a zero meets a nonzero.
-
-    Max(...) of the candidates if their order depends on the parameters. Raises UndecidedOrderError if a density that
-    only some messages of an orbit have would decide it.
-    """
+    """Return e^eps0 = max over messages and inputs of R(x)(y)/R(x')(y): ``oo`` if a zero meets a nonzero."""
     if mechanism.numeric is not None:
         return mechanism.numeric.largest_ratio()
     if (composed := mechanism.composed_ratio()) is not None:
@@ -129,11 +125,7 @@ class VariationRatio(NamedTuple):
 
 @derived
 def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
-    """Return (p, beta, q), each the maximum over the pairs that the description lists.
-
-    p and q are ``oo`` when a message has probability 0 on one input and not on another.
-    Raises UndecidedOrderError if an order cannot be proved.
-    """
+    """Return (p, beta, q), each the maximum over the pairs that the description lists."""
     parameters = mechanism.parameters
     if mechanism.is_composed:
         distances = [_distance(c.decomposition, parameters) for c in pair_classes(mechanism)]

@@ -110,10 +110,7 @@ def _value(expr: sp.Expr, point: tuple[tuple[str, object], ...]) -> arb:
 
 @lru_cache(maxsize=1024)
 def check_probabilities(mechanism: LocalRandomizer) -> None:
-    """Return if every row sums to 1 and every entry is >= 0 for all admissible parameters.
-
-    Raises RowSumError, NegativeProbabilityError, or UndecidedOrderError when a sign cannot be proved.
-    """
+    """Return if every row sums to 1 and every entry is >= 0 for all admissible parameters."""
     if mechanism.numeric is not None:
         _check_table(mechanism.numeric)
         return

@@ -153,10 +153,7 @@ class Envelope(PublicNames, ShownInLatex):
 
 @lru_cache(maxsize=1024)
 def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
-    """Return the triples of the pair, one for each input of ``covering_inputs`` with a law of its own.
-
-    Raises SupportMismatchError if the description of the mechanism does not say enough of the other inputs.
-    """
+    """Return the triples of the pair, one for each input of ``covering_inputs`` with a law of its own."""
     covering = mechanism.covering_inputs(pair)
     if covering is None:
         told = f"a mechanism all of whose inputs are described; {mechanism.name} shows its worst pair"
@@ -261,8 +258,5 @@ def _exact(law: Decomposition, e: sp.Expr) -> _Exact:
 
 
 def _at_least(larger: _Exact, smaller: _Exact) -> bool:
-    """Whether the stop-loss transform of the first law is proved to be at least that of the second, everywhere.
-
-    It is enough to compare at the values of the first (docs/proofs/convex_order.md, Lemma 1).
-    """
+    """Whether the first stop-loss transform is proved to be nowhere less (docs/proofs/convex_order.md, Lemma 1)."""
     return all(constant_sign(larger.transform(u) - smaller.transform(u)) >= 0 for u, _ in larger.atoms)

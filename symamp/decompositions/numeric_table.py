@@ -145,26 +145,19 @@ class NumericTable:
 
     # ------------------------------------------------------------------------------------------------------- laws
 
-    def blanket_law(self, pair: tuple[int, int]) -> Law:
-        """Return the law of the optimal decomposition of an ordered pair of rows: A2 = m, the minimum of each column.
+    def law(self, pair: tuple[int, int], others: Share = ()) -> Law:
+        """Return the law of an ordered pair of rows: A2 is the mean of the rows of others, without any the blanket.
 
-        Components with equal ratios are merged, exactly: all where the table is rational, elsewhere those whose
-        entries are the same numbers.
+        Components with equal ratios are merged: all of a rational table, else those whose entries are the same numbers.
         """
-        return self._law(pair, self.least[None], (_ONE,), complete=False)
-
-    def dataset_law(self, pair: tuple[int, int], others: Share) -> Law:
-        """Return the law of the triple with A2 = sum of w R(x) over the inputs of the other users."""
-        return self._law(pair, self.ranks[[x for x, _ in others]], tuple(w for _, w in others), complete=True)
-
-    def _law(
-        self, pair: tuple[int, int], hidden: NDArray[np.int32], weights: tuple[fmpq, ...], *, complete: bool
-    ) -> Law:
+        hidden = self.ranks[[x for x, _ in others]] if others else self.least[None]
+        weights = tuple(w for _, w in others) or (_ONE,)
         rows = (self.ranks[i].tolist() for i in pair)
         columns = list(zip(*rows, zip(*hidden.tolist(), strict=True), strict=True))
         if self.is_rational:
-            return self._rational_law(columns, weights, complete=complete)
-        return self._ball_law([(i, j, tuple(zip(parts, weights, strict=True))) for i, j, parts in columns], complete)
+            return self._rational_law(columns, weights, complete=bool(others))
+        balls = [(i, j, tuple(zip(parts, weights, strict=True))) for i, j, parts in columns]
+        return self._ball_law(balls, bool(others))
 
     def _rational_law(
         self, columns: Sequence[tuple[int, int, tuple[int, ...]]], weights: tuple[fmpq, ...], *, complete: bool

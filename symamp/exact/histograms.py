@@ -69,11 +69,7 @@ class ScaledLevel:
 
 
 def finite_table(mechanism: object) -> FiniteMechanism:
-    """Return the table of the mechanism, whose probabilities are numbers.
-
-    Raises ArgumentError for anything else than a FiniteMechanism or a member of a family, for free parameters, and for
-    a member whose table would be too large.
-    """
+    """Return the table of the mechanism, whose probabilities are numbers."""
     if isinstance(mechanism, Family | FiniteMechanism) and mechanism.parameters:
         free = ", ".join(p.name for p in mechanism.parameters)
         raise ArgumentError("mech", Problem(f"{mechanism!r} has no number for {free}"), "give it by .at(...)")
@@ -117,10 +113,7 @@ def merged_columns(table: FiniteMechanism, inputs: tuple[str, ...]) -> tuple[Col
 
 
 def weights_of(columns: Sequence[Column], bits: int) -> Weights:
-    """Return the columns as integers: over the least common denominator, or rounded outward to ``bits`` binary places.
-
-    Raises ExpressionError for an entry that is not a finite number.
-    """
+    """Return the columns as integers: over the least common denominator, or rounded outward to ``bits`` places."""
     rows = tuple(zip(*columns, strict=True))
     if all(entry.is_Rational for row in rows for entry in row):
         scale = math.lcm(*(int(entry.q) for row in rows for entry in row))
@@ -142,22 +135,6 @@ def level_of_budget(eps: sp.Expr, bits: int) -> ScaledLevel:
     if e.is_Rational:
         return ScaledLevel(e, int(e.p), int(e.p), int(e.q))
     return ScaledLevel(e, *_bounds(e, bits), 1 << bits)
-
-
-def linear_excess(
-    columns: Sequence[Column], weights: Weights, pair: tuple[int, int], level: ScaledLevel
-) -> tuple[list[int], list[int]]:
-    """Return bounds on ``R(x0)(y) - E R(x1)(y)`` for each message, times ``weights.scale * level.scale``.
-
-    Differences that the bounds cannot separate from 0 are decided by algebra. Raises UndecidedOrderError if that fails.
-    """
-    x0, x1 = pair
-    lower = [a * level.scale - b * level.upper for a, b in zip(weights.lower[x0], weights.upper[x1], strict=True)]
-    upper = [a * level.scale - b * level.lower for a, b in zip(weights.upper[x0], weights.lower[x1], strict=True)]
-    for y, column in enumerate(columns):
-        if lower[y] <= 0 <= upper[y] and lower[y] < upper[y] and is_zero(column[x0] - level.expression * column[x1]):
-            lower[y] = upper[y] = 0
-    return lower, upper
 
 
 def _bounds(value: sp.Expr, bits: int) -> Bounds:
@@ -335,8 +312,16 @@ def check_size(argument: str, n: int, weights: Weights, laws: int = 1) -> None:
 def excess_of_pair(
     laws: HistogramLaws, columns: Sequence[Column], weights: Weights, pair: tuple[int, int], level: ScaledLevel
 ) -> HistogramLaw:
-    """Return bounds on R(x0) - E R(x1) as linear polynomials, times ``weights.scale * level.scale``."""
-    lower, upper = linear_excess(columns, weights, pair, level)
+    """Return bounds on R(x0) - E R(x1) as linear polynomials, times ``weights.scale * level.scale``.
+
+    Differences that the bounds cannot separate from 0 are decided by algebra.
+    """
+    x0, x1 = pair
+    lower = [a * level.scale - b * level.upper for a, b in zip(weights.lower[x0], weights.upper[x1], strict=True)]
+    upper = [a * level.scale - b * level.lower for a, b in zip(weights.upper[x0], weights.lower[x1], strict=True)]
+    for y, column in enumerate(columns):
+        if lower[y] <= 0 <= upper[y] and lower[y] < upper[y] and is_zero(column[x0] - level.expression * column[x1]):
+            lower[y] = upper[y] = 0
     polynomial = laws.linear(lower)
     return HistogramLaw(polynomial, polynomial if lower == upper else laws.linear(upper))
 

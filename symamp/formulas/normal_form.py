@@ -529,10 +529,7 @@ def _check_work(den: Polynomial, radicals: list[tuple[int, Generator]], ring: Ri
 
 
 def rationalise(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> Fraction:
-    """Return num/den reduced by all relations, with a denominator free of radicals.
-
-    Raises ExpressionError where the denominator turns out to be zero.
-    """
+    """Return num/den reduced by all relations, with a denominator free of radicals."""
     radicals: list[tuple[int, Generator]] = [(i, g) for i, g in enumerate(ring.generators) if g.root]
     if radicals:
         _check_work(den, radicals, ring, expr)

@@ -650,10 +650,7 @@ def minimum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> 
 
 
 def maximum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> int:
-    """Return the index of a proved greatest element (the first of equal ones).
-
-    Raises UndecidedOrderError if no element is proved to be above all others, ValueError if there is none.
-    """
+    """Return the index of a proved greatest element (the first of equal ones); raises as ``minimum``."""
     return _extreme(values, lambda a, b: compare(a, b, parameters) < 0)
 
 

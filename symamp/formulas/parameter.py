@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from keyword import iskeyword
 from typing import TypeAlias
 
@@ -143,19 +144,8 @@ def check_range(parameter: Parameter, value: sp.Expr, earlier: Mapping[sp.Symbol
 
 def admissible_points(parameters: Sequence[Parameter], count: int = 4) -> list[dict[str, Fraction]]:
     """Return points, by name, at which all parameters lie within their ranges; fewer, or none, where none are found."""
-    points = []
-    for place in range(3 * count):
-        point: dict[str, Fraction] = {}
-        for i, p in enumerate(parameters):
-            value = _admissible(p, point, place + i * (1 + place // 4))
-            if value is None:
-                break
-            point[p.name] = value
-        else:
-            points.append(point)
-        if len(points) == count:
-            break
-    return points
+    found = (_completed({}, parameters, place, 1 + place // 4) for place in range(3 * count))
+    return list(islice((point for point in found if point is not None), count))
 
 
 def probing_points(parameters: Sequence[Parameter]) -> list[dict[str, Fraction]]:
@@ -168,62 +158,60 @@ def probing_points(parameters: Sequence[Parameter]) -> list[dict[str, Fraction]]
                 value = _probe(p, point, k)
                 if value is None:
                     break
-                point[p.name] = value
-                for q in parameters[i + 1 :]:
-                    known = _admissible(q, point, k)
-                    if known is None:
-                        break
-                    point[q.name] = known
-                else:
-                    found = [*found, point]
+                more = _completed({**point, p.name: value}, parameters[i + 1 :], k, 0)
+                found = found if more is None else [*found, more]
     return found
+
+
+def _completed(
+    point: dict[str, Fraction], parameters: Sequence[Parameter], place: int, step: int
+) -> dict[str, Fraction] | None:
+    """Return the point with admissible values for further parameters, each of another place; None if one has none."""
+    for i, p in enumerate(parameters):
+        value = _admissible(p, point, place + i * step)
+        if value is None:
+            return None
+        point[p.name] = value
+    return point
 
 
 def _probe(p: Parameter, point: Mapping[str, Fraction], k: int) -> Fraction | None:
     """Return the k-th of values that go over the range of a parameter, from near its lower end to near its upper."""
-    if p.integer:
-        return _admissible(p, point, k) if k < _INTEGER_PROBES else None
-    if _admissible(p, point, k) is None:
+    if p.integer and k >= _INTEGER_PROBES:
         return None
-    lower, upper = (None if b is None else constant_value(b, point) for b in (p.lower, p.upper))
-    share = Fraction(k, _PROBES - 1)
-    share = share if 0 < share < 1 else Fraction(1, 2**40) if k == 0 else 1 - Fraction(1, 2**40)
-    if lower and upper:
-        return lower[1] + share * (upper[0] - lower[1]) if lower[1] < upper[0] else None
+    share = min(max(Fraction(k, _PROBES - 1), Fraction(1, 2**40)), 1 - Fraction(1, 2**40))
     far = share / (1 - share) if k < _PROBES - 1 else Fraction(_PROBES**2)  # from near 0 to hundreds
-    if lower:
-        return lower[1] + far
-    return upper[0] - far if upper else (2 * share - 1) * _PROBES
+    return _inside(p, point, k, share, far, (2 * share - 1) * _PROBES)
 
 
 def _admissible(p: Parameter, point: Mapping[str, Fraction], place: int) -> Fraction | None:
     """Return a value of the parameter within bounds at a point, another one for each place."""
+    share = (Fraction(3, 7), Fraction(10, 11), Fraction(1, 13), Fraction(16, 23), Fraction(2, 9))[place % 5]
+    far = share * (1, 3, 2)[place % 3]
+    return _inside(p, point, place, share, far, far * (-1) ** (place % 2))
+
+
+def _inside(
+    p: Parameter, point: Mapping[str, Fraction], place: int, share: Fraction, far: Fraction, middle: Fraction
+) -> Fraction | None:
+    """Return a value inside the range at a point, by the share of it, how far it is from one end, or if there is none.
+
+    Of an integer one of the ten least that meet the predicate.
+    """
     try:
         lower, upper = (None if b is None else constant_value(b, point) for b in (p.lower, p.upper))
     except (ExpressionError, KeyError):
         return None
     if p.integer:
         least = math.ceil(lower[1]) if lower else (math.floor(upper[0]) - 40 if upper else 2)
-        most = math.floor(upper[0]) if upper else None
-        found = list(_some_integers(p, least, most))
+        end = least + 3000 if upper is None else min(least + 3000, math.floor(upper[0]) + 1)
+        found = list(islice(filter(p.meets, range(least, end)), 10))
         return Fraction(found[(0, 3, 1, 6, 2, 9, 4)[place % 7] % len(found)]) if found else None
-    share = (Fraction(3, 7), Fraction(10, 11), Fraction(1, 13), Fraction(16, 23), Fraction(2, 9))[place % 5]
     if lower and upper:
         return lower[1] + share * (upper[0] - lower[1]) if lower[1] < upper[0] else None
-    far = share * (1, 3, 2)[place % 3]
     if lower:
         return lower[1] + far
-    return upper[0] - far if upper else far * (-1) ** (place % 2)
-
-
-def _some_integers(p: Parameter, least: int, most: int | None) -> Iterator[int]:
-    """Yield up to ten integers of the range that meet the predicate, the least ones."""
-    found, value, tried = 0, least, 0
-    while found < 10 and tried < 3000 and (most is None or value <= most):
-        if p.meets(value):
-            found += 1
-            yield value
-        value, tried = value + 1, tried + 1
+    return upper[0] - far if upper else middle
 
 
 def _is_prime_power(n: int) -> bool:

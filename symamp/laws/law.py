@@ -316,24 +316,20 @@ class FloatLaw:
     def of(law: Law) -> FloatLaw | None:
         """Return the law in doubles, None where one of the numbers is not resolved."""
         with at_precision(_BITS):
-            rows = [evaluated(atom) for atom in law.atoms]
-            rest = arb(0) if law.complete else (1 - total([mass for *_, mass in rows])).max(arb(0))
-            return FloatLaw.of_rows(rows, rest, law.singular)
-
-    @staticmethod
-    def of_rows(
-        rows: Sequence[tuple[arb, arb, arb]], rest: arb, singular: Sequence[tuple[Number, Number]]
-    ) -> FloatLaw | None:
-        """Return the law of (r0 - r1, r1, mass) in doubles, with ``rest`` for the null symbol."""
-        differences, ratios, masses = zip(*rows, strict=True) if rows else ((), (), ())
-        both = [d + r for d, r, _ in rows]
-        if not all(x.rel_accuracy_bits() > _RESOLVED for x in (*both, *ratios, *masses) if not x.is_zero()):
-            return None
-        # A difference that is not resolved counts as 0: the ratios agree to far more digits than a double has.
-        columns = _doubles(differences), _doubles(ratios), _doubles(masses)
-        excess, whole = (float(total([row[k] * row[2] for row in rows])) for k in (0, 1))
-        alone = np.array([(float(a() - b()), float(b())) for a, b in singular]).reshape(-1, 2)
-        return FloatLaw(*columns, float(rest), excess, whole, alone)
+            rows = [(a.ratio0(), a.ratio1(), a.mass()) for a in law.atoms]
+            if not all(x.rel_accuracy_bits() > _RESOLVED for row in rows for x in row if not x.is_zero()):
+                return None
+            # A difference that is not resolved counts as 0: the ratios agree to far more digits than a double has.
+            equal = [a.equal_ratios for a in law.atoms]
+            differences = [arb(0) if same else r0 - r1 for (r0, r1, _), same in zip(rows, equal, strict=True)]
+            ratios, masses = [r1 for _, r1, _ in rows], [mass for *_, mass in rows]
+            rest = arb(0) if law.complete else (1 - total(masses)).max(arb(0))
+            excess, whole = (
+                float(total([x * m for x, m in zip(of, masses, strict=True)])) for of in (differences, ratios)
+            )
+            alone = np.array([(float(a() - b()), float(b())) for a, b in law.singular]).reshape(-1, 2)
+            columns = _doubles(differences), _doubles(ratios), _doubles(masses)
+            return FloatLaw(*columns, float(rest), excess, whole, alone)
 
     def gparv(self, level: Level) -> FloatGparv | None:
         """Return G at a level, None where a value is a difference of numbers that are nearly equal."""
@@ -354,12 +350,6 @@ class FloatLaw:
                 return None
         null, mean = self.null_mass + float(self.masses[none].sum()), self.excess - minus_one * self.whole
         return FloatGparv(values[~none], self.masses[~none], null, mean, float(np.maximum(alone, 0.0).sum()))
-
-
-def evaluated(atom: Atom) -> tuple[arb, arb, arb]:
-    """Return (r0 - r1, r1, mass) of an atom at the ambient precision."""
-    ratio1 = atom.ratio1()
-    return arb(0) if atom.equal_ratios else atom.ratio0() - ratio1, ratio1, atom.mass()
 
 
 @lru_cache(maxsize=256)

@@ -25,11 +25,7 @@ def defined_in(folder: ModuleType, kind: type[_Defined], without: str = "") -> l
 
 
 def optional(name: str, install: str) -> Any:
-    """Return a module that may be missing; ``install`` is what pip installs it by.
-
-    Raises MissingPackageError, an ImportError, which says so. What else goes wrong while it is loaded, an interruption
-    above all, is not taken for its absence.
-    """
+    """Return a module that may be missing; ``install`` is what pip installs it by."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:

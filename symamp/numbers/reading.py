@@ -923,10 +923,7 @@ def _at_all(formula: sp.Expr, points: Sequence[Point], precision: int) -> list[a
 
 
 def node_values(formula: sp.Expr, points: Sequence[Point]) -> dict[sp.Expr, list[arb]]:
-    """Return balls around the values of all parts at the points, at the ambient precision.
-
-    Raises ExpressionError for a part that has no place in a formula.
-    """
+    """Return balls around the values of all parts at the points, at the ambient precision."""
     program, rows = Compiled(formula, _names(formula)), []
     for point in points:
         whole = {name: int(x) if x.denominator == 1 else arb(fmpq_of(x)) for name, x in point.items()}

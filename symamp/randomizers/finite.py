@@ -40,10 +40,7 @@ _WITHIN = fmpq(1, 2**20)
 
 
 def rows_of(table: object) -> dict[str, dict[str, object]]:
-    """Return the table as {input: {message: value}}; FormatError for anything that is not a table.
-
-    Rows and columns without labels are called x0, x1, ... and y0, y1, ...
-    """
+    """Return the table as {input: {message: value}}; FormatError for anything that is not a table."""
     if isinstance(table, Mapping):
         return _labelled(table)
     if isinstance(table, sp.MatrixBase):
@@ -60,10 +57,7 @@ def rows_of(table: object) -> dict[str, dict[str, object]]:
 
 
 def normalised(rows: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
-    """Return the rows with those of rational numbers divided by their exact sum, where it is 1 but for rounding.
-
-    Raises RowSumError for a row of numbers whose sum is not within 2**-20 of 1.
-    """
+    """Return the rows with those of rational numbers divided by their exact sum, where it is 1 but for rounding."""
     result = {}
     for x, row in rows.items():
         numbers = {y: rational(value) for y, value in row.items()}
@@ -232,11 +226,7 @@ _METRIC = "label inputs by numbers or points, such as 1/2 or (1, 2), or give nei
 
 
 def neighbouring(inputs: Sequence[str], neighbours: reading.Compared) -> list[tuple[int, int]]:
-    """Return the pairs of inputs, by index, that are neighbours: in one order each, at least one pair.
-
-    A number is a distance, Euclidean, for labels that are numbers or points; a list has the pairs themselves. Raises
-    ArgumentError for anything else and where there is no pair, UnknownInputError for labels that are none.
-    """
+    """Return the pairs of inputs, by index, that are neighbours: in one order each, at least one pair."""
     if isinstance(neighbours, Sequence) and not isinstance(neighbours, str | bytes):
         found = [_pair(inputs, item) for item in neighbours]
     else:

@@ -166,9 +166,6 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
 
     "frequency": of the share of users who hold a rare item: ``mechanism.variance()``. "mean": the largest over all
     data of what the mechanism adds, where the inputs are scaled to an interval of length 1.
-
-    Raises ArgumentError for another utility or what is no mechanism, SupportMismatchError for a mechanism that has none
-    of that kind.
     """
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, one_of(UTILITIES, utility))

@@ -186,7 +186,7 @@ def test_one_plan_bounds_all_pairs(seed):
     numeric, level = mechanism_of(table).numeric, level_at(E)
     pairs = list(itertools.permutations(range(len(table)), 2))
     worst = best(badly_blanketed(numeric, level, n), 1)
-    rough = float_gparv(numeric.blanket_law(worst[0] if worst else (0, 1)), level)
+    rough = float_gparv(numeric.law(worst[0] if worst else (0, 1)), level)
     if not rough.is_positive:
         return
     plan = float_sum(rough, n, 0.05, 400).plan

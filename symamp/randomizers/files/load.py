@@ -89,10 +89,7 @@ _MOST_ENTRIES = 40_000
 
 
 def table_from_json(data: object) -> FiniteMechanism:
-    """Return the mechanism whose table a decoded JSON document holds.
-
-    Raises FormatError, ExpressionError, and what ``FiniteMechanism`` raises (see ``load_mechanism``).
-    """
+    """Return the mechanism whose table a decoded JSON document holds."""
     document, name, parameters = read_document(data, "mechanism")
     inputs, messages = (
         [read_label(label, f"{key}[{i}]") for i, label in enumerate(document[key])] for key in ("inputs", "messages")
@@ -173,11 +170,7 @@ def combined_from_json(data: object, read: Callable[[object], Mechanism], depth:
 
 
 def family_from_json(data: object) -> DescribedFamily:
-    """Return the family that a decoded JSON document describes, with all parameters free.
-
-    Raises FormatError for a document that does not have the documented shape, ExpressionError for an expression
-    outside the grammar, and what ``described_family`` raises.
-    """
+    """Return the family that a decoded JSON document describes, with all parameters free."""
     document, name, parameters = read_document(data, "family")
     reader = _Reader(parameters)
     if "structure" not in document:
