@@ -14,3 +14,12 @@ def some(values, quick):
         is_quick = i in kept if kept is not None else quick(each if len(each) > 1 else each[0])
         found.append(pytest.param(*each, id=x.id if is_named else None, marks=() if is_quick else pytest.mark.slow))
     return found
+
+
+def chunks(quick, of, bulk=range(0), of_bulk=1):
+    """Seeds of one test, so many at once: those of ``make test``, and those of all others, which are slow."""
+    slow = (bulk[i : i + of_bulk] for i in range(0, len(bulk), of_bulk))
+    return [
+        *(quick[i : i + of] for i in range(0, len(quick), of)),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in slow),
+    ]

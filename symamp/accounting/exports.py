@@ -110,13 +110,9 @@ _INSTALL = "symamp[export]"
 
 @undisturbed()
 def loss_distribution(orders: Sequence[RoundPairs], interval: float | None, delta: object) -> Any:
-    """Return the loss distribution of all rounds, each kind composed by dp_accounting as often as it is run.
+    """Return what ``to_dp_accounting`` says, each kind of round composed by dp_accounting as often as it is run.
 
     ``orders`` are the rounds in both orders of the two worlds, each composed by itself, or once where these are equal.
-    ``interval`` is the step of its lattice, a twentieth of the least deviation if None. The masses dominate the round
-    up to the rounding of dp_accounting's own arithmetic in doubles, which is not controlled: certified brackets are
-    those of ``epsilon``. ``delta`` says how far the tails matter.
-
     Raises MissingPackageError without the package.
     """
     pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)

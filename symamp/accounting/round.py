@@ -667,11 +667,7 @@ class SampledRound(Round):
         return _ChosenForSample(bound, part, is_less, excess, deviation)
 
     def below(self, eps: float) -> tuple[Repeated, int] | None:
-        """Return the data set of the unsampled round, seen through the sampling, and n.
-
-        All others hold x*: who is drawn instead of the first person holds it, too. So the first of the n messages is
-        drawn from (1 - rate) R(x*) + rate R(x0), or R(x1), and the rest from R(x*).
-        """
+        """Return the data set of the unsampled round, seen through the sampling, and n."""
         found = self.base.below(log1p(expm1(eps) * self.of / self.n))
         if found is None:
             return None

@@ -243,11 +243,9 @@ class RoundsProof:
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 
-        Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
-        a part in 10^9, for roundings, or in 10^6 where a plan is so fine that it depends on them, and the lower one by
-        one in 10^3 if a loss may be infinite; a lower end from cells of messages is not claimed. Takes some seconds. A
-        lower end by sums of coordinates is claimed as it is. Of a delta of 0 at exactly the largest losses, which balls
-        do not tell from eps, 2^-100 is claimed.
+        The ends are wider by a part in 10^9, for roundings, or in 10^6 where a plan depends on them, and the lower one
+        by one in 10^3 if a loss may be infinite. A lower end from cells of messages is not claimed, one by sums of
+        coordinates as it is. Of a delta of 0 at exactly the largest losses, which balls do not tell, 2^-100 is claimed.
 
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """

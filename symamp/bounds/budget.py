@@ -25,8 +25,7 @@ def generic_reduction(subject: Subject) -> Reduction:
     """Return the triple (t/(t+1), 1/(t+1)), its mirror image, and blanket (1/(t+1), 1/(t+1)), for t = e^eps0.
 
     It is the blanket of binary randomized response, and the stronger clone of Feldman, McMillan, Talwar (2023), whose
-    published proof was withdrawn; Theorem B proves it for users who all run the same eps0-LDP randomizer, Theorem C for
-    data that are shuffled before randomizers chosen adaptively, each eps0-LDP given all earlier outputs.
+    published proof was withdrawn.
 
     Guarantee
     ---------

@@ -96,9 +96,8 @@ def excesses(rows: Floats, e: float) -> Floats:
 def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int, alone: Floats | None = None) -> Floats:
     """Return an estimate of log D_E at n users for all ordered pairs of rows, -inf on the diagonal.
 
-    The saddle point of M(theta)^n/theta^2, M(theta) = E e^(theta G), is sought on a grid of theta that all pairs share,
-    so that each theta costs one product of matrices. No divergence is above that of one user, which is what is left
-    where few messages hide a report: ``alone``, the ``excesses`` of the rows, if they are known.
+    By saddle points on a grid of tilts that all pairs share: each costs one product of matrices. No divergence is above
+    that of one user: ``alone``, the ``excesses`` of the rows, if they are known.
     """
     e = 1.0 + e_minus_one
     with np.errstate(all="ignore"):
@@ -187,8 +186,7 @@ def best(scores: Floats, most: int, within: float = inf) -> list[tuple[int, int]
 def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int, int]]:
     """Return triples (x0, x1, x*) of rows with a large divergence of (x0, x*, ...) against (x1, x*, ...), by estimates.
 
-    At most ``ESTIMATED`` of them. All are ranked: the chi-square sum over messages of (R(x0) - R(x1))^2/R(x*) chooses
-    x* where there are many inputs, saddle points choose among the triples.
+    At most ``ESTIMATED`` of them.
 
     >>> import symamp as sa
     >>> [found] = worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
@@ -271,10 +269,6 @@ def kernel_bounds(
     table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], plan: Plan, progress: Progress | None = None
 ) -> list[arb]:
     """Return an upper bound on E[S_+]/n for the blanket of each pair, as balls at the ambient precision.
-
-    The majorant of the compact kernel, with tilt, window and smoothing of the plan, is the same for all laws; what
-    differs is M(theta + iu) at the frequencies, and that is e^(s r0) e^(-s E r1) summed over messages: a product of
-    two matrices. It is taken in doubles, with a radius for all roundings.
 
     Guarantee
     ---------
@@ -378,8 +372,7 @@ def badly_blanketed(table: NumericTable, level: Level, n: int) -> Floats:
 def open_pairs(table: NumericTable, level: Level, n: int, bound: arb, theta: float | None = None) -> list[Pair]:
     """Return the compared pairs of rows that are not proved to have a divergence of at most ``bound`` by their blanket.
 
-    One tilt theta serves all of them: x_+ <= e^(theta x)/(e theta), so that E[S_+]/n <= M(theta)^n/(n e theta), and
-    all M(theta) are the entries of one product of two matrices of balls. Pairs near the worst stay open.
+    One tilt serves all of them. Pairs near the worst stay open.
 
     Guarantee
     ---------

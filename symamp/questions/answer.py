@@ -264,10 +264,8 @@ class Answer(Bracket):
     def worst_data_set(self) -> DataSets | None:
         """The neighbouring data sets that are proved to be the worst of all at this question; None if none are proved.
 
-        They are where one input attains the envelope everywhere (docs/proofs/envelope.md): then no other data set with
-        this pair is worse than that in which all other users hold it, and the envelope bound is its divergence. Where
-        pairs differ, the envelopes of all others must be proved to be no larger at this question. Or they are found
-        among all data sets of few users, where divergences are fractions.
+        They are where one input attains the envelope everywhere (docs/proofs/envelope.md), and those of other pairs are
+        proved to be no larger; or they are found among all data sets of few users, where divergences are fractions.
         """
         mechanism = None if self.pair is None else self.question.subject.mechanism
         if mechanism is None or self.pair is None:

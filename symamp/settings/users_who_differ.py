@@ -444,8 +444,7 @@ class Victim:
     def blanket(self, level: Level) -> tuple[BallGparv, list[arb]]:
         """Return the law of L under a common B, with the singular part, and the masses g of the groups.
 
-        B is proportional to the least probability of each message over all groups and inputs: of every other B the
-        bound would hold as well. The victim is there in both data sets.
+        B is proportional to the least probability of each message; the victim is there in both data sets.
         """
         e, own = level.exponential(), self.columns[self.group]
         present = [i for i, count in enumerate(self.counts) if count]
@@ -520,8 +519,7 @@ class Victim:
         """Yield sums of steps: so many of the others of each group hold an input, and only a sum over messages counts.
 
         Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing; of a
-        removal also only those that are likeliest beside what others send, or all but these. To merge messages and to
-        choose a threshold can only lose. A missing report is a message, too, where the victim may be missing.
+        removal also only those that are likeliest beside what others send, or all but these.
         """
         e, (on_x0, on_x1), who = level.exponential(), self.rows(), self.crowd.who
         up = tuple(i for i, (x, y) in enumerate(zip(on_x0, on_x1, strict=True)) if x - e * y > 0)

@@ -39,6 +39,7 @@ from tests.oracle.histograms import (
     randomized_response,
     total_variation,
 )
+from tests.sampled import chunks
 
 ONE = Fraction(1)
 
@@ -97,17 +98,10 @@ def check_table(seed: int, most_users: int) -> None:
         assert found.lower.lower() * (1 - arb("1e-30")) <= exact
 
 
-@pytest.mark.parametrize("first", range(0, 120, 20))
-def test_between_truth_and_blanket(first):
-    for seed in range(first, first + 20):
-        check_table(seed, 4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 4000, 100))
-def test_between_truth_and_blanket_in_bulk(first):
-    for seed in range(first, first + 100):
-        check_table(seed, 5)
+@pytest.mark.parametrize("seeds", chunks(range(120), 20, range(1000, 4000), 100))
+def test_between_truth_and_blanket(seeds):
+    for seed in seeds:
+        check_table(seed, 4 if seed < 1000 else 5)
 
 
 # ------------------------------------------------------------------------------------------------------- exact cases
@@ -183,33 +177,21 @@ def test_the_largest_distance_is_needed():
     assert worst(g, rows, 3)[0] <= two_level_bound(E, t, furthest, 3)
 
 
-def check_two_level(seed: int) -> None:
+@pytest.mark.parametrize("seeds", chunks(range(400), 100, range(1000, 11000), 1000))
+def test_four_atoms_dominate_every_randomizer(seeds):
     """For every randomizer the four-atom law of its budget and largest distance dominates every envelope."""
-    rng = Random(seed)
-    rows = random_table(rng)
-    t = local_ratio(rows)
-    assert t is not None
-    if t == 1:
-        return
-    E = 1 + (t - 1) * Fraction(rng.randint(0, 6), 6)
-    furthest = max(total_variation(a, b) for a, b in itertools.combinations(rows, 2))
-    law = two_level_law(E, t, furthest)
-    laws = [own_law(difference(rows[0], rows[1], E), row) for row in rows]
-    for u in sorted({*kinks(laws), *law}):
-        assert transform(law, u) >= max(transform(own, u) for own, _ in laws)
-
-
-@pytest.mark.parametrize("first", range(0, 400, 100))
-def test_four_atoms_dominate_every_randomizer(first):
-    for seed in range(first, first + 100):
-        check_two_level(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 11000, 1000))
-def test_four_atoms_dominate_every_randomizer_in_bulk(first):
-    for seed in range(first, first + 1000):
-        check_two_level(seed)
+    for rng in map(Random, seeds):
+        rows = random_table(rng)
+        t = local_ratio(rows)
+        assert t is not None
+        if t == 1:
+            continue
+        E = 1 + (t - 1) * Fraction(rng.randint(0, 6), 6)
+        furthest = max(total_variation(a, b) for a, b in itertools.combinations(rows, 2))
+        law = two_level_law(E, t, furthest)
+        laws = [own_law(difference(rows[0], rows[1], E), row) for row in rows]
+        for u in sorted({*kinks(laws), *law}):
+            assert transform(law, u) >= max(transform(own, u) for own, _ in laws)
 
 
 @pytest.mark.parametrize("seed", range(30))

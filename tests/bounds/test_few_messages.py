@@ -30,7 +30,7 @@ from symamp.verifier.evidence.value_counts import _are_comonotone
 from tests.exactly import as_ball
 from tests.oracle import few_messages as oracle
 from tests.oracle.envelope import ONE, Law, divergence_of_signed, labels_bound, own_law, random_row
-from tests.sampled import some
+from tests.sampled import chunks, some
 
 F = Fraction
 
@@ -47,10 +47,9 @@ def random_users(rng: Random, most: int = 3) -> tuple[list[Fraction], list[list[
             return g, rows, [own_law(g, row)[0] for row in rows]
 
 
-@pytest.mark.parametrize("seed", range(0, 60, 10))
-def test_closed_form_is_the_theorem_on_labels(seed):
-    for k in range(seed, seed + 10):
-        rng = Random(k)
+@pytest.mark.parametrize("seeds", chunks(range(60), 10))
+def test_closed_form_is_the_theorem_on_labels(seeds):
+    for rng in map(Random, seeds):
         g, rows, laws = random_users(rng)
         weights = [rng.choice((ONE, F(1, 2), F(3))) for _ in laws]
         found = oracle.closed_form(laws, weights)

@@ -18,6 +18,7 @@ from tests.oracle.envelope import (
     random_row,
     share,
 )
+from tests.sampled import chunks
 
 
 def random_measure(rng: Random, messages: int) -> list[Fraction]:
@@ -41,28 +42,16 @@ def admissible(rng: Random, g: list[Fraction], rows: list[list[Fraction]]) -> li
     return laws
 
 
-def check(seed: int, most_users: int, most_messages: int) -> None:
-    rng = Random(seed)
-    messages, users = rng.randint(2, most_messages), rng.randint(1, most_users)
-    g = random_measure(rng, messages)
-    kinds = [random_row(rng, messages) for _ in range(rng.randint(1, users))]
-    rows = [rng.choice(kinds) for _ in range(users)]
-    laws = admissible(rng, g, rows)
-    weights = [rng.choice((ONE, ONE, Fraction(1, 2), Fraction(3, 2), Fraction(4))) for _ in rows]
-    assert divergence_of_signed(g, rows) <= labels_bound(laws, weights)
-
-
-@pytest.mark.parametrize("first", range(0, 120, 20))
-def test_bound(first):
-    for seed in range(first, first + 20):
-        check(seed, 3, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 5000, 250))
-def test_bound_in_bulk(first):
-    for seed in range(first, first + 250):
-        check(seed, 3, 3)
+@pytest.mark.parametrize("seeds", chunks(range(120), 20, range(1000, 5000), 250))
+def test_bound(seeds):
+    for rng in map(Random, seeds):
+        messages, users = rng.randint(2, 3), rng.randint(1, 3)
+        g = random_measure(rng, messages)
+        kinds = [random_row(rng, messages) for _ in range(rng.randint(1, users))]
+        rows = [rng.choice(kinds) for _ in range(users)]
+        laws = admissible(rng, g, rows)
+        weights = [rng.choice((ONE, ONE, Fraction(1, 2), Fraction(3, 2), Fraction(4))) for _ in rows]
+        assert divergence_of_signed(g, rows) <= labels_bound(laws, weights)
 
 
 def random_values(rng: Random, users: int) -> tuple[list[Fraction], list[Fraction], Fraction]:

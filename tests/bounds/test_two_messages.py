@@ -25,6 +25,7 @@ from tests.exactly import as_fmpq as exact
 from tests.exactly import as_number as number
 from tests.exactly import level_of as level
 from tests.oracle.two_messages import compositions, divergence
+from tests.sampled import chunks
 
 BITS = 192
 
@@ -46,81 +47,49 @@ def reports_of(first, second, high, low):
     return TwoMessages(*(number(p) for p in (first, second, high, low)))
 
 
-def check_composition(seed):
-    rng = Random(seed)
-    first, second, high, low, order = random_question(rng)
-    counts = rng.randint(0, 14), rng.randint(0, 14)
-    truth = divergence(first, second, order, [high] * counts[0] + [low] * counts[1])
-    reports = reports_of(first, second, high, low)
-    found = enclose_counts(reports, level(order), sum(counts) + 1, counts)
-    with flint.ctx.workprec(BITS):
-        assert found.lower.lower() <= exact(truth) <= found.upper.upper()
-        assert found.upper.upper() - found.lower.lower() <= 1e-6 * arb(exact(truth))
-    assert exp(log_divergence_of_counts(reports, level(order), counts)) == pytest.approx(float(truth), rel=1e-4)
+@pytest.mark.parametrize("seeds", chunks(range(60), 10, range(1000, 3000), 100))
+def test_one_composition(seeds):
+    for rng in map(Random, seeds):
+        first, second, high, low, order = random_question(rng)
+        counts = rng.randint(0, 14), rng.randint(0, 14)
+        truth = divergence(first, second, order, [high] * counts[0] + [low] * counts[1])
+        reports = reports_of(first, second, high, low)
+        found = enclose_counts(reports, level(order), sum(counts) + 1, counts)
+        with flint.ctx.workprec(BITS):
+            assert found.lower.lower() <= exact(truth) <= found.upper.upper()
+            assert found.upper.upper() - found.lower.lower() <= 1e-6 * arb(exact(truth))
+        assert exp(log_divergence_of_counts(reports, level(order), counts)) == pytest.approx(float(truth), rel=1e-4)
 
 
-def check_range(seed):
+@pytest.mark.parametrize("seeds", chunks(range(60), 10, range(1000, 3000), 100))
+def test_a_range_of_compositions(seeds):
     """The smooth bound of a range lies above all compositions in it, for plans of any number of nodes."""
-    rng = Random(seed)
-    first, second, high, low, order = random_question(rng)
-    users = rng.randint(1, 24)
-    begin, end = sorted((rng.randint(0, users), rng.randint(0, users)))
-    truth = max(divergence(first, second, order, [high] * c + [low] * (users - c)) for c in range(begin, end + 1))
-    nodes = rng.choice((3, 4, 9, 20, 41, 90))
-    plan = StepPlan(0, rng.uniform(0.05, 3.0), nodes, rng.choice((nodes // 2, rng.randint(0, nodes // 2))), BITS, 0.0)
-    with flint.ctx.workprec(BITS):
-        found = reports_of(first, second, high, low).spread(level(order), begin, end, users, plan)
-        assert not found.upper() < exact(truth)
+    for rng in map(Random, seeds):
+        first, second, high, low, order = random_question(rng)
+        users = rng.randint(1, 24)
+        begin, end = sorted((rng.randint(0, users), rng.randint(0, users)))
+        truth = max(divergence(first, second, order, [high] * c + [low] * (users - c)) for c in range(begin, end + 1))
+        nodes = rng.choice((3, 4, 9, 20, 41, 90))
+        last = rng.uniform(0.05, 3.0), nodes, rng.choice((nodes // 2, rng.randint(0, nodes // 2)))
+        with flint.ctx.workprec(BITS):
+            plan = StepPlan(0, *last, BITS, 0.0)
+            found = reports_of(first, second, high, low).spread(level(order), begin, end, users, plan)
+            assert not found.upper() < exact(truth)
 
 
-def check_maximum(seed, most_users):
-    rng = Random(seed)
-    first, second, high, low, order = random_question(rng)
-    n = rng.randint(1, most_users)
-    values = compositions(first, second, order, high, low, n)
-    reports = reports_of(first, second, high, low)
-    found = enclose_two_messages(reports, level(order), n)
-    with flint.ctx.workprec(BITS):
-        truth = exact(max(values))
-        assert (
-            found.lower.lower()
-            <= exact(values[worst_counts(reports, level(order), n)[0][0]])
-            <= truth
-            <= found.upper.upper()
-        )
-        assert found.upper.upper() - found.lower.lower() <= 2.001e-4 * arb(truth)
-
-
-@pytest.mark.parametrize("first", range(0, 60, 10))
-def test_one_composition(first):
-    for seed in range(first, first + 10):
-        check_composition(seed)
-
-
-@pytest.mark.parametrize("first", range(0, 60, 10))
-def test_a_range_of_compositions(first):
-    for seed in range(first, first + 10):
-        check_range(seed)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_all_compositions(seed):
-    check_maximum(seed, 20)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 3000, 100))
-def test_one_composition_and_ranges_in_bulk(first):
-    for seed in range(first, first + 100):
-        check_composition(seed)
-        check_range(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 1200, 10))
-def test_all_compositions_in_bulk(first):
-    for seed in range(first, first + 10):
-        check_maximum(seed, 60)
+@pytest.mark.parametrize("seeds", chunks(range(12), 1, range(1000, 1200), 10))
+def test_all_compositions(seeds):
+    for seed in seeds:
+        rng = Random(seed)
+        first, second, high, low, order = random_question(rng)
+        n = rng.randint(1, 20 if seed < 1000 else 60)
+        values = compositions(first, second, order, high, low, n)
+        reports = reports_of(first, second, high, low)
+        found = enclose_two_messages(reports, level(order), n)
+        with flint.ctx.workprec(BITS):
+            truth, told = exact(max(values)), exact(values[worst_counts(reports, level(order), n)[0][0]])
+            assert found.lower.lower() <= told <= truth <= found.upper.upper()
+            assert found.upper.upper() - found.lower.lower() <= 2.001e-4 * arb(truth)
 
 
 def test_extreme_probabilities_are_worst_for_every_user():
