@@ -40,7 +40,6 @@ class NumberSystem:
     complex: Callable[[Number, Number], Number]
     maximum: Callable[[Number, Number], Number]
     binomial: Callable[[int, int], Number]
-    factorial: Callable[[int], Number]
     log_gamma: Callable[[Number], Number]
     erf: Callable[[Number], Number]
     erfc: Callable[[Number], Number]
@@ -67,7 +66,6 @@ FLINT = NumberSystem(
     flint.acb,
     lambda x, y: x.max(y),
     lambda n, k: flint.arb.bin_uiui(n, min(k, n - k)),
-    lambda n: flint.arb(n).fac(),
     lambda x: flint.arb(x).lgamma(),
     lambda x: flint.arb(x).erf(),
     lambda x: flint.arb(x).erfc(),
@@ -87,7 +85,6 @@ MPMATH = NumberSystem(
     mpmath.mpc,
     max,
     mpmath.binomial,
-    mpmath.factorial,
     mpmath.loggamma,
     mpmath.erf,
     mpmath.erfc,
@@ -107,7 +104,6 @@ NUMPY = NumberSystem(
     lambda x, y: x + 1j * y,
     np.maximum,
     lambda n, k: np.float64(math.comb(n, k)),
-    lambda n: np.float64(math.factorial(n)),
     lambda x: np.float64(math.lgamma(x)),
     np.vectorize(math.erf, otypes=[np.float64]),
     np.vectorize(math.erfc, otypes=[np.float64]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import accumulate
 from math import inf, log
 from typing import Any
@@ -19,8 +18,6 @@ _MOST_SUMS, _MOST_VALUES = 200_000, 200
 """A sum of more values than the first is refused; values of G, each of which is a level of a recursion."""
 _LOG_ROUNDING = 1e-3
 """More than rounding does to the logarithm of a number of outcomes."""
-_MOST_TABULATED = 5_000
-"""Up to so many users powers over factorials stand in tables, in memory; beyond, only few counts are needed."""
 
 # -------------------- Exact rational evaluation: for rational ratios and rational E the divergence is a rational number
 
@@ -146,11 +143,13 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSyst
     """Return E[S_+] of a law of (value, probability) pairs that includes the value 0, in any number system."""
     law = sorted(law, key=lambda atom: float(atom[0]), reverse=True)
     zero = numbers.rational(0, 1)
-    weight = _weights([mass for _, mass in law], n, numbers)
     # The largest value from the j-th on; a maximum of balls, because balls that overlap may be out of order.
     largest = [value for value, _ in law]
     for j in range(len(law) - 2, -1, -1):
         largest[j] = numbers.maximum(largest[j], largest[j + 1])
+
+    def weight(j: int, c: int, left: int) -> Any:
+        return numbers.binomial(left, c) * numbers.power(law[j][1], c)
 
     def expected(j: int, left: int, partial: Any) -> Any:
         if left == 0:  # of all further values there is none
@@ -178,19 +177,4 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSyst
             result += weight(j, c, left) * expected(j + 1, left - c, here)
         return result
 
-    if not law:
-        return zero
-    return expected(0, n, zero) * (numbers.factorial(n) if n <= _MOST_TABULATED else 1)
-
-
-def _weights(masses: list[Any], n: int, numbers: NumberSystem) -> Callable[[int, int, int], Any]:
-    """Return the factor of c draws of the j-th value among ``left``; for moderate n that of n! comes at the end."""
-    if n > _MOST_TABULATED:
-        return lambda j, c, left: numbers.binomial(left, c) * masses[j] ** c
-    tables = []
-    for mass in masses:
-        powers = [numbers.rational(1, 1)]
-        for c in range(1, n + 1):
-            powers.append(powers[-1] * mass / c)
-        tables.append(powers)
-    return lambda j, c, left: tables[j][c]
+    return expected(0, n, zero) if law else zero
