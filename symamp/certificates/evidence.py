@@ -223,10 +223,7 @@ def evaluated(found: Any, n: int) -> Data:
 
 
 def every_randomizer(shares: Sequence[sp.Rational], found: Sequence[Evidence], n: int, split: int) -> Data:
-    """Return the evidence for every randomizer of a budget: the cells between shares, last the blanket of few messages.
-
-    The verifier makes all laws from the ratio.
-    """
+    """Return the evidence for every randomizer of a budget: cells between shares, last the blanket of few messages."""
     *cells, low = found
     return {
         "kind": "every randomizer",

@@ -320,10 +320,7 @@ def _pieces_below(users: Users, below: Below, more: int) -> Data:
 
 
 def ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
-    """Return the bounds on delta as texts and exact numbers: the doubles, or more digits where doubles lose some.
-
-    Each end has the digits of its own evaluation.
-    """
+    """Return the bounds on delta as texts and exact numbers: the doubles, or more digits where doubles lose some."""
     exact = (claim.least, claim.most)
     doubles = [Fraction(x) for x in (claim.least.below, claim.most.above)]
     found = [(fraction_text(x), fmpq_of(x)) for x in doubles]
@@ -392,10 +389,7 @@ class Users:
         return sentences(h for bound in bounds for h in bound.hypotheses if h not in known)
 
     def above(self, proof: Proof, more: int) -> Data:
-        """Return the evidence of an upper end as data, each class of pairs covered.
-
-        What a victim's own message tells the verifier makes itself.
-        """
+        """Return the evidence of an upper end as data, each class of pairs covered."""
         split, n, known = 2 if more else 1, self.question.n, self.known
         if proof.shares:
             listed: list[Data] = [write.every_randomizer(proof.shares, proof.found, n, split)]

@@ -144,10 +144,7 @@ class ClosedForm(Statement):
         return ProofStatus.PROVED if self.proved_for(subject) else self.proof_status
 
     def epsilon_at(self, subject: Subject, n: int, delta: fmpq) -> Reading:
-        """Return the eps that the formula gives for delta, rounded up.
-
-        A formula that states delta is searched for the least eps at which it is at most delta.
-        """
+        """Return the eps that the formula gives for delta, rounded up."""
         setting = Setting(subject, n)
         with at_precision(_bits(n)):
             target = arb(delta)
@@ -162,10 +159,7 @@ class ClosedForm(Statement):
             return Reading(found, tuple(self.conditions(setting, arb(found))))
 
     def delta_at(self, subject: Subject, n: int, eps: sp.Expr) -> Reading:
-        """Return the delta that the formula gives for eps, rounded up.
-
-        A formula that states eps is searched for the least delta at which its conditions hold and it is at most eps.
-        """
+        """Return the delta that the formula gives for eps, rounded up."""
         setting, level = Setting(subject, n), number(eps)
         with at_precision(_bits(n)):
             if self.delta is not None:

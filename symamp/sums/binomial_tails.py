@@ -1,8 +1,7 @@
 """E[S_+] by binomial tails: the counts of all values but two are listed, the last two are summed in closed form.
 
-What is far from the bulk of the tilted law is left out with a bound, so that the work grows with the spread of the
-counts that are listed: like sqrt(n) for three values, to any number of digits, and hardly at all for values that are
-rare. That is where kernels are poor: sums that are nearly always the same, or nearly on a lattice.
+The work grows with the spread of the counts that are listed, to any number of digits. It is for what kernels are poor
+at: sums that are nearly always the same, or nearly on a lattice (docs/proofs/binomial_tails.md).
 """
 
 from __future__ import annotations

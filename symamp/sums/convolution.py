@@ -304,10 +304,8 @@ def cut(
 
 # --------------------------- E[S_+] by convolving lattice laws in doubles: sums of products of nonnegative numbers only
 
-# A finite law is moved to a lattice, upward and downward in the increasing convex order, and added up by doubling.
-# Nothing is ever subtracted, so that every mass keeps its relative accuracy however small it is, and no frequencies
-# are needed: the kernels ask for very many where phi falls slowly, which it does for few users with large budgets,
-# and where one rare large value decides.
+# A law is moved to a lattice, upward and downward, and added up by doubling. The kernels ask for very many frequencies
+# where phi falls slowly, as for few users with large budgets, and where one rare large value decides.
 
 
 @dataclass(frozen=True)

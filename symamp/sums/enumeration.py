@@ -79,9 +79,6 @@ def _convolved(left: dict[fmpq, fmpq], right: dict[fmpq, fmpq]) -> dict[fmpq, fm
 
 # -------------------------- E[S_+] by enumeration of the multinomial outcomes with S > 0, in balls: no gap but rounding
 
-# For few users that is all there is to do; deep in the tail only a handful of outcomes is positive, however many
-# users.
-
 
 def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
     """Return about how many nodes the enumeration visits, or ``most + 1`` as soon as there are more than ``most``."""

@@ -59,10 +59,7 @@ class StopLoss:
 
 
 def maximum(f: StopLoss, g: StopLoss) -> StopLoss:
-    """Return the least transform on the grid that is linear between grid points and at least max(f, g).
-
-    It equals max(f, g) except within one grid unit around a crossing between grid points, where it is the chord.
-    """
+    """Return the least transform on the grid that is linear between grid points and at least max(f, g)."""
     nodes = sorted({*f.nodes, *g.nodes})
     (f_tails, f_heights), (g_tails, g_heights) = f.on(nodes), g.on(nodes)
     kept, tails = [nodes[0]], [f_tails[0]]
@@ -97,9 +94,8 @@ def excess(larger: StopLoss, smaller: StopLoss) -> int:
 def thinned(f: StopLoss, most: int, tolerance: int = 0, keep: frozenset[int] = frozenset()) -> StopLoss:
     """Return a transform of at most ``most`` nodes that is at least f: masses move to both neighbours of a node.
 
-    The mean is kept (up to one mass unit, moved to the right). Nodes go in the order of the second moment that this
-    adds, and first of all those whose removal lifts the transform by at most ``tolerance``. First and last node
-    stay, so that the values keep their range; nodes in ``keep`` stay while they have mass.
+    First of all nodes go whose removal lifts the transform by at most ``tolerance``; those in ``keep``, the first and
+    the last stay.
     """
     nodes, masses, size = list(f.nodes), list(f.masses), len(f.nodes)
     previous, following = list(range(-1, size - 1)), list(range(1, size + 1))

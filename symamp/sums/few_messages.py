@@ -1,9 +1,7 @@
 """Few positive messages: the bound over labels itself, in closed form, for all compositions of the other users.
 
-Where few messages tell two inputs apart, the bound of ``all_data_sets`` is loose, though the theorem on labels behind
-it is not. Here that theorem is evaluated, for the laws of one or two kinds of users, by the counts of their values;
-boxes of compositions share one evaluation, and the worst box is halved until it is about the worst composition that was
-found (docs/proofs/few_messages.md).
+The theorem behind ``all_data_sets`` is evaluated, for the laws of one or two kinds of users, by the counts of their
+values; boxes of compositions share one evaluation, and the worst is halved (docs/proofs/few_messages.md).
 """
 
 from __future__ import annotations
@@ -659,11 +657,7 @@ def _have_signs(laws: Sequence[BallGparv]) -> bool:
 
 
 def are_comonotone(laws: Sequence[BallGparv]) -> bool:
-    """Return whether of two laws one has P and Q at least as large as the other everywhere.
-
-    P(y) = E[w_+; w_+ > y] for real y, Q(x) = E[w_-; w_- < x]. Balls of less than 2^-96 around 0 count as 0: what is not
-    told is bounded on the page (docs/proofs/few_messages.md).
-    """
+    """Return whether of two laws one has P and Q at least as large everywhere (docs/proofs/few_messages.md)."""
     signs = _signs(laws[0], laws[-1])
     return not signs >= {1, -1} and 0 not in signs
 

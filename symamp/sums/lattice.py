@@ -44,9 +44,7 @@ but at most the first, for few jumps, and at least so many times the tilt."""
 
 # ----------------------------- A finite law of G moved to a lattice, upward and downward in the increasing convex order
 
-# Upward every atom is split between its two neighbours with its mean kept: that costs a variance of order step^2 a
-# draw, where rounding the values up costs a shift of order step. The mass is exactly 1 throughout
-# (docs/proofs/fft.md).
+# Every atom is split between its two neighbours with its mean kept: that costs a variance of order step^2 a draw.
 
 
 @dataclass(frozen=True)
@@ -463,10 +461,6 @@ def _growth(offsets: tuple[arb, ...], x: arb) -> arb:
 
 
 # ------------------------- The whole law of a sum of GPARVs by one FFT on a lattice, and an enclosure of E[S_+] from it
-
-# G goes up to a lattice in the increasing convex order (``lattice``), is tilted, and the law of the sum of n draws is
-# computed on a window (``wrapped``). The sum over the window bounds E[S_+] from above once the mass outside is
-# bounded by Chernoff, and from below after a correction for the lattice. The number of points grows like sqrt(n/gap).
 
 ENGINES: dict[str, tuple[Engine, int]] = {"flint": (wrap_flint, 1 << 17), "numpy": (wrap_numpy, 1 << 22)}
 """The engines with the largest window that each takes, in lattice points."""

@@ -39,10 +39,7 @@ _SUPPOSED = (
 
 @dataclass(frozen=True)
 class Sampled:
-    """What a certificate says of training: ``selected`` of so many steps at random, or each with a probability.
-
-    Or so many batches that are ``shuffled``.
-    """
+    """What a certificate says of training: so many steps at random, or each with a probability; or shuffled batches."""
 
     step: Step
     steps: int

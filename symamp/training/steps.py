@@ -94,10 +94,7 @@ class Step(PublicNames):
         return None
 
     def messages(self, shifts: Shifts, cells: Cells) -> Iterator[tuple[Row, list[Row]]]:
-        """Yield masses of messages in the three worlds, and (r0, r1, mass) that dominate them: none for those far out.
-
-        They are made at the ambient precision.
-        """
+        """Yield masses of messages in three worlds, and (r0, r1, mass) that dominate them: none for those far out."""
         raise NotImplementedError
 
     def rough(self, shifts: Shifts) -> tuple[Floats, list[Floats]]:
@@ -107,11 +104,7 @@ class Step(PublicNames):
         )
 
     def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
-        """Return a whole number for each message, in units of which the sum over all steps takes about ``size``.
-
-        It rises with the likelihood ratio of a step in which the example is with probability ``rate``. Any number of
-        the message will do for a bound from below.
-        """
+        """Return a whole number for each message, in units of which the sum over all steps takes about ``size``."""
         messages, (*worlds, rest) = self.rough(shifts)
         first, second = (np.logaddexp(log1p(-rate) + rest, log(rate) + x) for x in worlds)
         with np.errstate(invalid="ignore"):

@@ -53,10 +53,7 @@ def evaluated(check: Any, how: dict[str, Any], groups: list[Group], up: bool, wh
 
 
 def enumerated(check: Any, groups: list[Group]) -> Number:
-    """Return E[S_+], exact or as a ball: only sums proved to be <= 0 are left out (docs/proofs/enumeration.md).
-
-    A group without null mass has none in its law; the draws of one group are counted after those of the one before.
-    """
+    """Return E[S_+], exact or as a ball: only sums proved to be <= 0 are left out (docs/proofs/enumeration.md)."""
     laws = [[*atoms, (0 * null, null)] if null is not None else atoms for atoms, null, _ in groups]
     laws = [sorted(law, key=lambda atom: float(arb(atom[0]).mid()), reverse=True) for law in laws]
     atoms, counts = [atom for law in laws for atom in law], [n for *_, n in groups]
@@ -253,10 +250,7 @@ def product_of(numbers: Any) -> Any:
 
 
 def large(check: Any, group: Group, plan: dict[str, Any], up: bool, what: str) -> arb:
-    """Return a ball whose upper or lower end bounds E[S_+]: no value above a threshold is drawn, or one, or more.
-
-    Beside each of them the others have a kernel of their own; two are bounded (docs/proofs/large_values.md).
-    """
+    """Return a ball whose upper or lower end bounds E[S_+], large values one by one (docs/proofs/large_values.md)."""
     (atoms, null, n), threshold = group, arb(check.number(plan["threshold"]))
     is_large = [bool(v.mid() > threshold) for v, _ in atoms]
     apart = sorted((a for a, x in zip(atoms, is_large, strict=True) if x), key=lambda a: -float(a[0].mid()))
@@ -288,11 +282,7 @@ def large(check: Any, group: Group, plan: dict[str, Any], up: bool, what: str) -
 
 
 def tails(check: Any, group: Group, plan: dict[str, Any], up: bool, what: str) -> arb:
-    """Return a ball whose upper or lower end bounds E[S_+]: all values but two are counted within windows.
-
-    The two values that are likeliest after tilting by theta are summed in closed form (docs/proofs/binomial_tails.md);
-    the others have windows of counts in the order of their tilted masses, none where a window is missing.
-    """
+    """Return a ball whose upper or lower end bounds E[S_+], by windows of counts (docs/proofs/binomial_tails.md)."""
     (atoms, null, n), theta = group, arb(check.number(plan["theta"]))
     check.require(0 < theta < arb("inf"), f"{what}: theta wrong", "invalid")
     law = [(v, m, m * (theta * v).exp()) for v, m in [*atoms, (_ZERO, null)]]

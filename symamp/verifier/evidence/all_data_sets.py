@@ -276,10 +276,7 @@ class _AllDataSets:
             cell.bounds = curved
 
     def sizes(self, at: dict[int, Any], over: dict[int, Any]) -> Iterator[tuple[int, Any, Any, arb]]:
-        """Yield the classes with (M, A) in the middle of a cell and across it, and a factor by which |A| is larger.
-
-        Where mixtures may occur each bears what those with the classes before it add.
-        """
+        """Yield the classes with (M, A) in the middle of a cell and across it, and a factor by which |A| is larger."""
         before: list[int] = []
         for k in at:
             (m, p, q, r), (m_all, p_all, q_all, r_all) = at[k], over[k]
@@ -393,10 +390,7 @@ class _Class:
         return m + self.null, gained, slow + self.plain * (self.square * zeta * zeta - 1), lost
 
     def crude(self, modulus: arb, lo: arb, hi: arb, N: int, c: arb, beside: Sequence[arb]) -> arb:
-        """Return N (log|M| + alpha/c) with the best constant above |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u.
-
-        ``beside`` is added to the two parts of |A|.
-        """
+        """Return N (log|M| + alpha/c) with the best constant above |M|; ``beside`` is added to the two parts of |A|."""
         distance = (1 - (modulus / self.mgf) ** 2).max(_ZERO).sqrt() - self.deviation * (hi - lo) / 2
         size = self.size + beside[0] + self.square * (self.s**2 + hi**2) * (self.growth + beside[1])
         least = (arb(-_LOG_FLOOR) / N).exp().max(size / (self.mgf * c))

@@ -36,10 +36,7 @@ Box = tuple[int, int]
 
 
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
-    """Return a number whose upper end bounds the divergence of every pair of inputs and every data set.
-
-    A stage has a table of its own, and cells of compared inputs; later ones are about what earlier ones leave open.
-    """
+    """Return a number whose upper end bounds the divergence of every pair of inputs and every data set."""
     check, mechanism = at.check, at.only(what)
     check.require(isinstance(mechanism, NoiseOnInterval), f"{what}: no noise on an interval", "invalid")
     good = at.n >= 2 and 0 < at.value < 1 and data["plan"] is not None

@@ -25,10 +25,7 @@ _ZERO = arb(0)
 
 
 def bits(check: Check, mechanism: Mechanism, what: str) -> tuple[arb, arb]:
-    """Return the chances of a 1 in a bit whose option is held, and in one whose is not, of which the first is larger.
-
-    The mechanism is that of one bit: whether the option is held is its input.
-    """
+    """Return the chances of a 1 in a bit whose option is held, and in one whose is not, the first the larger."""
     listed = mechanism.stands_for == ALL and not mechanism.mixed
     good = listed and len(mechanism.pairs) == 2 and mechanism.data.get("compared") is None
     check.require(good and len(mechanism.laws(mechanism.pairs[0])) == 2, f"{what}: not the two inputs of a bit")

@@ -37,10 +37,8 @@ def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of every randomizer and of all data sets.
 
-    The pair differs on messages of mass p, for the pattern (t, 1) and for (1, t) alike: either p is at most the
-    least end of a cell, and the blanket with that p is above all others in convex order; or p lies in one of the cells,
-    and the law of any third input is below a mixture of those at both ends. An end is p = 1/(t + 2) + share d, with
-    d = 1/(t + 1) - 1/(t + 2), or 1/(t + 2) for shares below 0.
+    The pair differs on messages of mass p: it is at most the least end of a cell, or lies in one of them. An end is
+    p = 1/(t + 2) + share d, with d = 1/(t + 1) - 1/(t + 2), or 1/(t + 2) for shares below 0.
     """
     check, mechanism, n = at.check, at.only(what), at.n
     require = check.require

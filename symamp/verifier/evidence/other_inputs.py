@@ -48,10 +48,7 @@ def laws(at: At, pair: tuple[int, int], needed: tuple[str, ...], what: str) -> l
 
 
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
-    """Return a number whose upper end bounds the divergence of the pair for all data sets of the other users.
-
-    Integrals are no sharper than what is claimed asks for.
-    """
+    """Return a number whose upper end bounds the divergence of the pair for all data sets of the other users."""
     check, pair, of_integrals = at.check, (data["pair"][0], data["pair"][1]), data["kind"] == DATA_SETS
     found = laws(at, pair, (ALL,) if of_integrals else (ALL, ORDER), what)
     if of_integrals:
@@ -70,9 +67,8 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 def _dominating(check: Any, found: list[Law], data: dict[str, Any], what: str) -> tuple[list[Any], fmpq, Number]:
     """Return the law that is listed, and a singular part with which its stop-loss transform is above those of all laws.
 
-    Between two of its nodes its own transform is linear, and the others are convex; below the least one all slopes are
-    at least its own, -1; above its largest the others fall. So the excess is the largest at its nodes, and it is enough
-    to add that to the singular part, which every transform has everywhere.
+    The others are convex, and its own is linear between its nodes, falls as fast as any below them, and is flat above:
+    the excess is the largest at a node.
     """
     values, masses = ([check.fraction(x) for x in data[key]] for key in ("values", "masses"))
     singular: Number = check.fraction(data["singular"])
