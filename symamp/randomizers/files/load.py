@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Never
@@ -174,108 +174,86 @@ def family_from_json(data: object) -> DescribedFamily:
     document, name, parameters = read_document(data, "family")
     reader = _Reader(parameters)
     if "structure" not in document:
-        found = reader.orbits(document, "", "orbits", "density")
-        return described_family(Description(name, parameters, **found, others=reader.others(document)))
-    ((kind, content),) = document["structure"].items()
-    read = {
-        "one-hot": reader.one_hot,
-        "exchangeable-sets": reader.sets,
-        "hashing": reader.hashing,
-        "statistic": reader.statistic,
-    }[kind]
-    return described_family(Description(name, parameters, **read(content, f'structure["{kind}"]')))
+        given = {key: document[key] for key in ("size", "orbits", "third", "others") if key in document}
+        content = reader.read(given, "")
+        found = {**_orbits(content, "orbits", "density"), "others": _others(content.get("others", ()))}
+    else:
+        ((kind, given),) = document["structure"].items()
+        content = reader.read(given, f'structure["{kind}"]')
+        if kind == "one-hot":
+            found = {"letters": tuple(Letter(**letter) for letter in content["letters"])}
+        elif kind == "statistic":
+            found = {k: normalised(v) for k, v in _orbits(content, "values", "weights").items()}
+        else:
+            shares = _hashed(content, parameters) if kind == "hashing" else _shares(content)
+            found = {"levels": (content["high"], content["low"]), "shares": tuple(shares)}
+    return described_family(Description(name, parameters, content.get("size", ""), **found))
 
 
 class _Reader:
-    """Reads the parts of a document, whose shape has been checked, over the declared parameters."""
+    """Reads documents whose shape has been checked, over the declared parameters."""
 
     def __init__(self, parameters: tuple[Parameter, ...]) -> None:
-        self.parameters = parameters
         self.symbols = {p.name: p.symbol for p in parameters}
         self.points = admissible_points(parameters)
         self.seen: dict[str, sp.Expr] = {}
 
-    def one_hot(self, value: dict[str, Any], place: str) -> dict[str, Any]:
-        letters = []
-        for i, letter in enumerate(value["letters"]):
-            at = f'{place}["letters"][{i}]'
-            label = read_label(letter["label"], f'{at}["label"]')
-            letters.append(Letter(label, *(self._member(letter, at, key) for key in ("own", "other"))))
-        return {"size": value["size"], "letters": tuple(letters)}
+    def read(self, value: Any, place: str, key: str = "") -> Any:
+        """Return a part with tuples for lists and expressions for numbers and formulas; ``key`` is what it is."""
+        match value:
+            case dict():
+                return {k: self.read(v, f'{place}["{k}"]' if place else k, k) for k, v in value.items()}
+            case list():
+                return tuple(self.read(v, f"{place}[{i}]", key) for i, v in enumerate(value))
+        if key == "label":
+            return read_label(value, place)
+        if key in ("size", "attained") or value is None:
+            return value
+        return read_expression(value, place, self.symbols, self.seen, self.points)
 
-    def sets(self, value: dict[str, Any], place: str) -> dict[str, Any]:
-        shares = []
-        for key, items in value["shares"].items():
-            found = []
-            for i, share in enumerate(items):
-                at = f'{place}["shares"]["{key}"][{i}]'
-                label = f": {read_label(share['label'], at)}" if "label" in share else ""
-                found.append(Share(label, *(self._member(share, at, k) for k in ("measure", "inside", "outside"))))
-            shares.append((COUNTS[key], tuple(found)))
-        levels = tuple(self._member(value, place, key) for key in ("high", "low"))
-        return {"size": value["size"], "levels": levels, "shares": tuple(shares)}
 
-    def hashing(self, value: dict[str, Any], place: str) -> dict[str, Any]:
-        high, low, values = (self._member(value, place, key) for key in ("high", "low", "range"))
-        size = value["size"]
-        if size not in self.symbols:
-            refuse(f'{place}["size"]', size, SIZE)
-        if not values.is_integer or sign(values - 2, self.parameters) < 0:
-            raise FormatError(f'{place}["range"]', str(values), "an integer parameter of at least 2")
-        # Local hashing with these symbols: only the mechanism behind the hash differs.
-        swap = dict(zip((p.symbol for p in LocalHashing.declared[:2]), (values, self.symbols[size]), strict=True))
+_Shares = Iterator[tuple[tuple[int, int], tuple[Share, ...]]]
 
-        def put(expr: sp.Expr | None) -> sp.Expr | None:
-            return None if expr is None else substituted(expr, swap)
 
-        shares = tuple(
-            (counts, tuple(Share(s.label, *(put(e) for e in s[1:])) for s in LocalHashing().shares(*counts)))
-            for counts in COUNTS.values()
+def _shares(value: dict[str, Any]) -> _Shares:
+    for key, some in value["shares"].items():
+        labels = (f": {s['label']}" if "label" in s else "" for s in some)
+        found = (Share(label, s["measure"], s["inside"], s["outside"]) for label, s in zip(labels, some, strict=True))
+        yield COUNTS[key], tuple(found)
+
+
+def _hashed(value: dict[str, Any], parameters: tuple[Parameter, ...]) -> _Shares:
+    """Yield the shares of local hashing with these symbols: only the mechanism behind the hash differs."""
+    size, values = next((p.symbol for p in parameters if p.name == value["size"]), None), value["range"]
+    if size is None:
+        refuse('structure["hashing"]["size"]', value["size"], SIZE)
+    if not values.is_integer or sign(values - 2, parameters) < 0:
+        raise FormatError('structure["hashing"]["range"]', str(values), "an integer parameter of at least 2")
+    swap = dict(zip((p.symbol for p in LocalHashing.declared[:2]), (values, size), strict=True))
+    for counts in COUNTS.values():
+        shares = LocalHashing().shares(*counts)
+        yield counts, tuple(Share(s[0], *(None if e is None else substituted(e, swap) for e in s[1:])) for s in shares)
+
+
+def _orbits(value: dict[str, Any], name: str, densities: str) -> dict[str, Any]:
+    return {
+        field: tuple(
+            Orbit(o.get("label", f"{key}[{i}]"), o["measure"], o[densities], o.get("rest", ()))
+            for i, o in enumerate(value[key])
         )
-        return {"size": size, "levels": (high, low), "shares": shares}
+        for key, field in ((name, "orbits"), ("third", "third"))
+        if key in value
+    }
 
-    def statistic(self, value: dict[str, Any], place: str) -> dict[str, Any]:
-        found = self.orbits(value, place, "values", "weights")
-        return {key: part if key == "size" else normalised(part) for key, part in found.items()}
 
-    def orbits(self, value: dict[str, Any], place: str, name: str, densities: str) -> dict[str, Any]:
-        found: dict[str, Any] = {"size": value["size"]} if "size" in value else {}
-        for key, field in ((name, "orbits"), ("third", "third")):
-            here = f'{place}["{key}"]' if place else key
-            if key in value:
-                found[field] = tuple(self._orbit(o, f"{here}[{i}]", densities) for i, o in enumerate(value[key]))
-        return found
-
-    def others(self, value: dict[str, Any]) -> tuple[Other, ...]:
-        found: dict[str, Other] = {}
-        for i, other in enumerate(value.get("others", ())):
-            place = f"others[{i}]"
-            name = read_label(other["label"], f'{place}["label"]')
-            if name in (*found, "x0", "x1"):
-                refuse(f'{place}["label"]', name, "another label than those before, and than x0 and x1")
-            atoms = enumerate(other["law"])
-            law = (
-                Component(*(self._entry(e, f'{place}["law"][{j}][{k}]') for k, e in enumerate(atom)))
-                for j, atom in atoms
-            )
-            found[name] = Other(name, tuple(law), other.get("attained", False))
-        return tuple(found.values())
-
-    def _orbit(self, value: dict[str, Any], place: str, densities: str) -> Orbit:
-        label = read_label(value["label"], f'{place}["label"]') if "label" in value else place
-        density = tuple(self._entry(d, f'{place}["{densities}"][{i}]') for i, d in enumerate(value[densities]))
-        rest = tuple(
-            (self._entry(d, f'{place}["rest"][{i}][0]'), self._entry(n, f'{place}["rest"][{i}][1]'))
-            for i, (d, n) in enumerate(value.get("rest", ()))
-        )
-        return Orbit(label, self._member(value, place, "measure"), density, rest)
-
-    def _member(self, value: dict[str, Any], place: str, key: str) -> Any:
-        return self._entry(value[key], f'{place}["{key}"]')
-
-    def _entry(self, value: object, place: str) -> Any:
-        """Return the expression, or None where null stands (and the schema admits it)."""
-        return None if value is None else read_expression(value, place, self.symbols, self.seen, self.points)
+def _others(value: tuple[dict[str, Any], ...]) -> tuple[Other, ...]:
+    found: dict[str, Other] = {}
+    for i, other in enumerate(value):
+        name = other["label"]
+        if name in (*found, "x0", "x1"):
+            refuse(f'others[{i}]["label"]', name, "another label than those before, and than x0 and x1")
+        found[name] = Other(name, tuple(Component(*atom) for atom in other["law"]), other.get("attained", False))
+    return tuple(found.values())
 
 
 # ---------- Mechanisms from JSON files, format version 1 (docs/mechanism_format.md): the file, the document, the reader
