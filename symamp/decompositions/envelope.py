@@ -12,12 +12,11 @@ from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import ShownInLatex, axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.decompositions.to_law import law_of, refuse_symbols
+from symamp.decompositions.to_law import refuse_symbols
 from symamp.errors import SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.law import Law
 from symamp.numbers.reading import printable_number
 from symamp.public_names import PublicNames
 
@@ -43,7 +42,7 @@ class Envelope(PublicNames, ShownInLatex):
     Component(ratio0=exp(eps0), ratio1=1, mass=1/(exp(eps0) + 2))
     """
 
-    _internal_names = "attained_by laws mechanism others signature"
+    _internal_names = "attained_by mechanism others signature"
 
     mechanism: LocalRandomizer
     pair: tuple[str, str]
@@ -59,11 +58,6 @@ class Envelope(PublicNames, ShownInLatex):
     def components(self) -> dict[str, tuple[Component, ...]]:
         """Return {x: ((R(x0)/R(x), R(x1)/R(x), mass under R(x)), ...)}."""
         return {x: t.components for x, t in zip(self.others, self.triples, strict=True)}
-
-    @property
-    def laws(self) -> tuple[Law, ...]:
-        """The laws that are evaluated; ArgumentError if a parameter is still a symbol."""
-        return tuple(law_of(t, complete=True) for t in self.triples)
 
     def lambdify(self, system: str = "numpy") -> Callable[..., dict[str, list[tuple[Any, ...]]]]:
         """Return a function of the free parameters that gives the components of each x as numbers.

@@ -284,11 +284,6 @@ class Refuted(NamedTuple):
     positive: fmpq
     nodes: tuple[tuple[fmpq, fmpq], ...]
 
-    def mean(self, law: Law) -> fmpq:
-        """Return the mean of the function."""
-        parts = ((self.positive, _F0), *((z, u) for u, z in self.nodes))
-        return sum((z * _transform(law, u) for z, u in parts), _F0)
-
     def __str__(self) -> str:
         terms = [f"{self.positive} w_+" if self.positive != 0 else ""]
         terms += [f"{z} (w - {u})_+" for u, z in self.nodes]

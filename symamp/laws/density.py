@@ -18,8 +18,6 @@ _CELLS, _FEWEST = 400, 100  # of all pieces of a law together, and at least of o
 _SPARE_BITS = 64  # of masses that are differences
 _SAMPLES, _FINEST = 120, 2.0**-24  # of a piece, from which cells are chosen, and what their lengths are multiples of
 
-# ------------------------------------------------------------ Laws with a density: analytic pieces beside atoms
-
 Analytic = Callable[[acb], acb]
 Masses = Callable[[arb], tuple[arb, arb, arb]]
 

@@ -20,8 +20,6 @@ from symamp.errors import ExpressionError
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.unevaluated import MOST_FACTORS, binomial, power
 
-# ----------------------- The number systems in which one formula is evaluated: Arb balls, mpmath numbers, numpy doubles
-
 Number = Any  # of whichever system: flint.arb or acb, mpmath.mpf or mpc, numpy.float64 or an array
 
 

@@ -15,8 +15,6 @@ from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.protocols import Domain, Protocol, added, two_sided_geometric
 
-# -------------------------------- Discrete Laplace noise on a range of integers, clipped to it: the geometric mechanism
-
 _LARGEST, _MOST_LISTED = 2_000, 63
 
 
