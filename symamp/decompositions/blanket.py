@@ -16,7 +16,7 @@ from symamp.decompositions.numeric_table import NumericTable, Share, expression
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit, known_label
 from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.normal_form import normal
-from symamp.formulas.order import maximum, minimum, sign
+from symamp.formulas.order import is_nonnegative, minimum
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Law
 from symamp.numbers.rationals import fmpq_of
@@ -77,20 +77,10 @@ def densities(orbit: Orbit, parameters: Sequence[Parameter]) -> tuple[list[sp.Ex
     possible: list[sp.Expr] = []
     for density, number in orbit.rest:
         if number is None or number != 0:
-            (sure if number is not None and _at_least_one(number, parameters) else possible).append(normal(density))
+            (sure if number is not None and is_nonnegative(number - 1, parameters) else possible).append(
+                normal(density)
+            )
     return list(dict.fromkeys(sure)), [d for d in dict.fromkeys(possible) if d not in sure]
-
-
-def supremum(values: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
-    """Return the proved largest of some densities."""
-    return values[maximum(values, parameters)]
-
-
-def _at_least_one(number: sp.Expr, parameters: Sequence[Parameter]) -> bool:
-    try:
-        return sign(number - 1, parameters) >= 0
-    except UndecidedOrderError:
-        return False
 
 
 # --------- The decomposition of a table of numbers: its law directly from the entries, formulas only when they are read

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
-from symamp.decompositions.blanket import densities, derived, infimum, supremum
+from symamp.decompositions.blanket import densities, derived, infimum
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.randomizer import LocalRandomizer
@@ -65,7 +65,7 @@ def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
     parameters = mechanism.parameters
     for orbit in mechanism.orbits(mechanism.pairs()[0]):
         here, elsewhere = densities(orbit, parameters)
-        high = supremum(here, parameters)
+        high = largest(here, parameters)
         if orbit.measure == 0 or (high == 0 and not elsewhere):
             continue
         low = infimum(orbit, parameters)

@@ -13,9 +13,9 @@ from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import ShownInLatex, axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import refuse_symbols
-from symamp.errors import SupportMismatchError, UndecidedOrderError
+from symamp.errors import SupportMismatchError
 from symamp.formulas.normal_form import normal
-from symamp.formulas.order import constant_sign, sign
+from symamp.formulas.order import constant_sign, is_nonnegative
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.reading import printable_number
 from symamp.public_names import PublicNames
@@ -213,9 +213,9 @@ def _two_level(found: Envelope) -> Decomposition | None:
         expected = {t: p, normal(1 / t): normal(t * p), one: rest}
         seen = [masses, {c.ratio1: c.mass for c in own.components}]
         expected = {ratio: mass for ratio, mass in expected.items() if mass != 0}
-        if all(masses == expected for masses in seen) and _is_nonnegative(t - 1, found.parameters):
+        if all(masses == expected for masses in seen) and is_nonnegative(t - 1, found.parameters):
             distances = [_distance(laws[x], t) for x in found.others if x not in found.pair]
-            if all(d is not None and _is_nonnegative(p * (t - 1) - d, found.parameters) for d in distances):
+            if all(d is not None and is_nonnegative(p * (t - 1) - d, found.parameters) for d in distances):
                 return Decomposition(law.components, (), found.parameters, found.pair)
     return None
 
@@ -225,14 +225,6 @@ def _distance(law: Decomposition, t: sp.Expr) -> sp.Expr | None:
     if law.singular or any(c.ratio1 not in (t, normal(1 / t), 1) for c in law.components):
         return None
     return normal(sp.Add(*(c.mass * (t - 1) for c in law.components if c.ratio1 == t)))
-
-
-def _is_nonnegative(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> bool:
-    """Whether the expression is proved to be at least 0 for all parameters."""
-    try:
-        return normal(expr) == 0 or sign(expr, parameters) > 0
-    except UndecidedOrderError:
-        return False
 
 
 class _Exact(NamedTuple):

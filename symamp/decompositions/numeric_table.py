@@ -282,18 +282,11 @@ def _double(number: Exact) -> float:
 
 def _ordered(flat: list[fmpq]) -> tuple[list[Exact], list[int]]:
     """Sort by doubles, which keeps the order of the exact numbers, and exactly where several share a double."""
-    unique, inverse = np.unique([_double(number) for number in flat], return_inverse=True)
-    groups: list[dict[tuple[int, int], fmpq]] = [{} for _ in unique]
     keys = [(int(number.p), int(number.q)) for number in flat]  # python-flint hashes a fraction slowly
-    for number, key, group in zip(flat, keys, inverse.tolist(), strict=True):
-        groups[group][key] = number
-    numbers: list[Exact] = []
-    position: dict[tuple[int, int], int] = {}
-    for group in groups:
-        for key, number in sorted(group.items(), key=lambda item: item[1]) if len(group) > 1 else group.items():
-            position[key] = len(numbers)
-            numbers.append(number)
-    return numbers, [position[key] for key in keys]
+    distinct = dict(zip(keys, flat, strict=True))
+    order = sorted(distinct, key=lambda key: (_double(distinct[key]), distinct[key]))
+    position = {key: i for i, key in enumerate(order)}
+    return [distinct[key] for key in order], [position[key] for key in keys]
 
 
 def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:

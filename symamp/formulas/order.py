@@ -41,26 +41,18 @@ def constant_sign(expr: sp.Expr) -> int:
     Nonzero values are proved by balls of up to 4096 bits; zero by the normal form or, for algebraic numbers, by the
     minimal polynomial. Raises UndecidedOrderError if neither works, ExpressionError if the value is not real.
     """
-    if not expr.is_Rational:
-        with suppress(ExpressionError):  # most constants need neither algebra nor many bits
-            first = arb_value(expr, _PRECISIONS[0])
-            if first > 0 or first < 0:
-                return 1 if first > 0 else -1
-        expr = normal_form.normal(expr)
-    if expr.is_Rational:
-        return (int(expr.p) > 0) - (int(expr.p) < 0)
     unbounded: ExpressionError | None = None
     for bits in _PRECISIONS:
+        if expr.is_Rational:
+            return (int(expr.p) > 0) - (int(expr.p) < 0)
         try:
-            value = arb_value(expr, bits)
+            value, unbounded = arb_value(expr, bits), None
+            if value > 0 or value < 0:
+                return 1 if value > 0 else -1
         except ExpressionError as error:  # a denominator that is not yet separated from zero
             unbounded = error
-            continue
-        unbounded = None
-        if value > 0:
-            return 1
-        if value < 0:
-            return -1
+        if bits == _PRECISIONS[0]:  # most constants need neither algebra nor many bits
+            expr = normal_form.normal(expr)
     if unbounded is not None:
         raise unbounded
     if expr.is_algebraic:
@@ -639,6 +631,13 @@ def strictly_positive(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> bo
         return bool(expr > 0)
     outcome = _outcome(expr, tuple(parameters))
     return outcome.sign == 1 and outcome.strict
+
+
+def is_nonnegative(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> bool:
+    """Return True if expr >= 0 is proved for all admissible parameters, False if it is not (never raises for that)."""
+    with suppress(UndecidedOrderError):
+        return sign(expr, parameters) >= 0
+    return False
 
 
 def minimum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> int:
