@@ -115,13 +115,14 @@ class Shape:
         self._f = Holomorphic(self._half, Z)
         self._known: dict[float, arb] = {}
         self._powers: dict[float, tuple[float, float]] = {}
+        self._last: tuple[tuple[float, ...], Floats] | None = None
 
     @cached_property
     def unsupported(self) -> str | None:
         """Why the noise has no such bound, None if it has one."""
         if not self._has_density:
             return "here its messages have no density"
-        if not self.has_rate and self._curvature.free_symbols:
+        if not self.has_rate and (self._curvature.free_symbols or self.kink != 0.0):
             return "here its ratios are unbounded, and it is not Gaussian"
         far = self.reach(_FARTHEST[0])
         if self.has_rate and far * self.float_rate > _FARTHEST[1]:
@@ -178,6 +179,11 @@ class Shape:
         """Whether the density is that of logistic noise, c e^(-cz)/(1 + e^(-cz))^2."""
         wave = sp.exp(-self.rate * Z)
         return self.has_rate and bool(normal(self._half - self.rate * wave / (1 + wave) ** 2) == 0)
+
+    @cached_property
+    def is_usual(self) -> bool:
+        """Whether the density is that of Laplace, logistic or Gaussian noise, whose formulas are quick."""
+        return self.has_exponential_tail or self.is_logistic or not self.has_rate
 
     @cached_property
     def kink(self) -> float:
@@ -255,14 +261,24 @@ class Shape:
                 )
         if not (self.has_exponential_tail or self.is_logistic) or self.float_rate > _LARGEST_RATE:
             return np.array([float(self.density(y, place)) for y in nodes])
-        with at_precision(BALL_BITS):  # e^(-c |y - x|) is a product of what messages and inputs have by themselves
-            for y in {*nodes, place} - self._powers.keys():
-                size = self.c() * self.distance(0.0, y)
-                self._powers[y] = float((-size).exp()), float(size.exp())
-            falling, rising = np.array([self._powers[y] for y in nodes]).T
-            (down, up), c = self._powers[place], float(self.c())
-        waves = np.where(np.array(nodes) >= place, falling * up, rising * down)
+        places, falling, rising = self._waves_of(tuple(nodes))
+        (down, up), c = self._wave(place), float(self.c())
+        waves = np.where(places >= place, falling * up, rising * down)
         return np.asarray(c * waves / (1.0 + waves) ** 2 if self.is_logistic else 0.5 * c * waves)
+
+    def _wave(self, place: float) -> tuple[float, float]:
+        """Return e^-cx and e^cx: e^(-c |y - x|) is a product of what messages and inputs have by themselves."""
+        if place not in self._powers:
+            with at_precision(BALL_BITS):
+                size = self.c() * self.distance(0.0, place)
+                self._powers[place] = float((-size).exp()), float(size.exp())
+        return self._powers[place]
+
+    def _waves_of(self, nodes: tuple[float, ...]) -> Floats:
+        """Return the nodes and the same of each, for the last nodes that were asked for."""
+        if self._last is None or self._last[0] is not nodes:
+            self._last = nodes, np.array([(y, *self._wave(y)) for y in nodes]).T
+        return self._last[1]
 
     def weights(self, nodes: Sequence[float]) -> list[arb]:
         """Return the integrals of the functions that are 1 at one of the nodes, and 0 at the others."""
@@ -317,7 +333,14 @@ class Shape:
 
     def _value(self, z: float) -> arb:
         """Return f(z), for z >= 0 in steps where there are some."""
-        return self._f(acb(z)).real
+        if not self.is_usual:
+            return self._f(acb(z)).real
+        if not self.has_rate:  # no linear term in the exponent, as there is no kink
+            a = self.precision()
+            return (a / (2 * arb.pi())).sqrt() * (-a * arb(z) ** 2 / 2).exp()
+        c = self.c()
+        wave = (-c * arb(z)).exp()
+        return c * wave / (1 + wave) ** 2 if self.is_logistic else c / 2 * wave
 
     def survival(self, z: arb) -> arb:
         """Return P(Z > z)."""

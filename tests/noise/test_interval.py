@@ -754,6 +754,15 @@ def test_few_users_with_a_large_budget(noise, most):
     assert answer.upper <= most * answer.lower
 
 
+def test_normal_tails_with_a_kink_are_not_gaussian_noise():
+    """Densities are not spanned by those of the ends then: the second derivative of log f tells nothing of a kink."""
+    b = sp.Rational(1, 10)
+    mass = sp.sqrt(2 * sp.pi) * sp.exp(b**2 / 2) * (1 - sp.erf(b / sp.sqrt(2)))
+    noise = sa.DensityMechanism(sp.exp(-b * FAR - FAR**2 / 2) / mass, X, Y)
+    with pytest.raises(sa.errors.SupportMismatchError, match="not Gaussian"):
+        sa.epsilon(noise, n=10**6, delta="1e-6", method="interval")
+
+
 def test_noise_of_ones_own_that_is_laplace_noise_has_the_same_bound():
     own, level = sa.DensityMechanism(sp.exp(-FAR) / 2, X, Y), Level.of_float(0.032)
     found = [float(NoiseInterval(m).enclose(level, 10**4, Settings()).upper) for m in (own, sa.Laplace(eps0=1))]
