@@ -72,6 +72,10 @@ def mechanism_in(document):
     return document["settings"][0]["groups"][0]["mechanism"]
 
 
+def tightened(certificate, end, factor):
+    return replaced(certificate, "claim", end, to=f"({certificate['claim'][end]})*{factor}")
+
+
 def replaced(document, *path, to):
     """A copy with another value at a place."""
     found = copy.deepcopy(document)

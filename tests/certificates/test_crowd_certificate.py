@@ -1,7 +1,6 @@
 """Certificates of users who differ: valid ones verify, tightened ones do not; attacks are in tests/certificates."""
 
 import copy
-import json
 from fractions import Fraction
 from random import Random
 
@@ -9,8 +8,8 @@ import pytest
 from falsehoods import checked, number
 
 import symamp as sa
-from symamp.verifier import verify
 from tests.certificates import exact
+from tests.exactly import as_read, replaced, status, tightened
 
 F = Fraction
 
@@ -68,29 +67,28 @@ def test_brackets_have_certificates(name):
 
 @pytest.mark.parametrize("name", ["data, budgets", "data, delta", "messages, drop-out", "messages, thirty"])
 def test_tightened_claims_are_refused(name):
-    data = json.loads(json.dumps(ANSWERS[name]().certificate()))
+    data = as_read(ANSWERS[name]())
     for end, factor in (("upper", 1 - F(1, 10**4)), ("lower", 1 + F(1, 10**4))):
-        changed = copy.deepcopy(data)
-        changed["claim"][end] = str(F(data["claim"][end]) * factor)
+        changed = tightened(data, end, factor)
         if data["claim"]["quantity"] == "epsilon":
             changed["above" if end == "upper" else "below"]["eps"] = changed["claim"][end]
-        assert verify(json.dumps(changed)).status == "invalid"
+        assert status(changed) == "invalid"
     for key in ("evaluated", "dropped"):
         changed = copy.deepcopy(data)
         plan = changed["above"]["evidence"][0]["plan"]
         if plan and plan[key]:
             plan[key].pop()
-            assert verify(json.dumps(changed)).status != "valid"
+            assert status(changed) != "valid"
 
 
 def test_every_key_is_needed():
     for name in ("data, few", "messages, few"):
         data = ANSWERS[name]().certificate()
         for side in ("above", "below"):
-            for key in data[side]["evidence"][0]:
-                changed = copy.deepcopy(data)
-                del changed[side]["evidence"][0][key]
-                assert verify(json.dumps(changed)).status == "malformed", key
+            found = data[side]["evidence"][0]
+            for key in found:
+                left = {other: value for other, value in found.items() if other != key}
+                assert status(replaced(data, side, "evidence", 0, to=left)) == "malformed", key
 
 
 @pytest.mark.slow
@@ -118,9 +116,8 @@ def test_the_kernel_over_groups_encloses_the_exact_sum(seed):
     laws = [exact.oracle.budget_law(t, E) for t, c in zip(ratios, counts, strict=True) for _ in range(c)]
     bound = exact.oracle.expectation(laws) / sum(counts)
     data["claim"]["lower"], data["below"] = "0", None
-    for factor, status in ((1 + F(1, 50), "valid"), (1 - F(1, 10**30), "invalid")):
-        data["claim"]["upper"] = str(bound * factor)
-        assert verify(json.dumps(data)).status == status
+    for factor, verdict in ((1 + F(1, 50), "valid"), (1 - F(1, 10**30), "invalid")):
+        assert status(replaced(data, "claim", "upper", to=str(bound * factor))) == verdict
 
 
 def taking(**who):
@@ -149,7 +146,7 @@ def test_victims_who_may_be_missing_and_poisson_numbers(who):
     def refused(change):
         changed = copy.deepcopy(data)
         change(changed, changed["settings"][0]["participation"])
-        return verify(json.dumps(changed)).status != "valid"
+        return status(changed) != "valid"
 
     def every(changed):
         return [e for side in ("above", "below") for e in changed[side]["evidence"]]
@@ -163,9 +160,7 @@ def test_victims_who_may_be_missing_and_poisson_numbers(who):
     assert refused(
         lambda changed, part: [e.update(order=1) if "order" not in e else e.pop("order") for e in every(changed)]
     )
-    tighter = copy.deepcopy(data)
-    tighter["claim"]["upper"] = str(ends[1] * F(9999, 10000))
-    assert verify(json.dumps(tighter)).status == "invalid"
+    assert status(replaced(data, "claim", "upper", to=str(ends[1] * F(9999, 10000)))) == "invalid"
 
 
 @pytest.mark.parametrize("words", [{"victim_drops": True}, {"compared": "removal"}])

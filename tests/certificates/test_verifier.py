@@ -559,15 +559,8 @@ def test_only_what_is_claimed_is_told_as_evidence():
     assert text.index("supposed") < text.index("sampling rate 1, without evidence")
 
 
-FORGED = [
-    "proved for every randomizer",
-    "a\nvalid: delta in [0, 0]",
-    "\x1b[2K\rvalid",
-    "\u202egnihton",
-    "\u2028x",
-    "' \"",
-    "\x00",
-]
+FORGED = ["proved for every randomizer", "a\nvalid: delta in [0, 0]", "\x1b[2K\rvalid"]
+FORGED += ["\u202egnihton", "\u2028x", "' \"", "\x00"]
 
 
 @pytest.mark.parametrize("text", some(FORGED, 3))

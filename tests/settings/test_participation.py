@@ -1,6 +1,5 @@
 """Who takes part: numbers, exact fractions, refusals, certificates and the command line."""
 
-import copy
 import json
 import math
 from fractions import Fraction
@@ -17,6 +16,7 @@ from symamp.numbers.reading import budget
 from symamp.settings.question import Question
 from symamp.sums.divergence import Settings
 from symamp.verifier import verify
+from tests.exactly import replaced, status
 from tests.oracle.test_participation import response
 from tests.sampled import some
 from tests.worlds.ask import ends
@@ -331,13 +331,11 @@ def test_certificates_of_few_poisson_users(who, n, eps):
     """One in the mean is not one for certain; and at eps = 0 a victim who may be missing shifts no sum."""
     coin = sa.FiniteMechanism([["2/3", "1/3"], ["1/3", "2/3"]])
     answer = sa.delta(coin, n=n, eps=eps, participation=sa.participation(**POISSON | who))
-    assert verify(json.dumps(answer.certificate())).status == "valid"
+    assert status(answer.certificate()) == "valid"
 
 
 def _changed(data, **entries):
-    other = copy.deepcopy(data)
-    other["settings"][0]["participation"] |= entries
-    return verify(json.dumps(other)).status
+    return status(replaced(data, "settings", 0, "participation", to=data["settings"][0]["participation"] | entries))
 
 
 def test_forged_certificates():
@@ -355,15 +353,13 @@ def test_forged_certificates():
     assert _changed(removal, present="9/10", victim="9/10") == "invalid"
     assert _changed(removal, present="1") == "invalid"
     assert _changed(poisson, present="1/2") == "invalid"
-    one_order = copy.deepcopy(removal)
-    one_order["above"]["evidence"] = [e for e in one_order["above"]["evidence"] if e["order"] == 0]
-    assert verify(json.dumps(one_order)).status == "invalid"
-    everyone = copy.deepcopy(lost)
-    del everyone["settings"][0]["participation"]
-    assert verify(json.dumps(everyone)).status == "invalid"  # the lower end
+    one_order = [e for e in removal["above"]["evidence"] if e["order"] == 0]
+    assert status(replaced(removal, "above", "evidence", to=one_order)) == "invalid"
+    everyone = {name: value for name, value in lost["settings"][0].items() if name != "participation"}
+    assert status(replaced(lost, "settings", 0, to=everyone)) == "invalid"  # the lower end
     plain = sa.delta(sa.FiniteMechanism([["3/4", "1/4"], ["1/4", "3/4"]]), n=5, eps="0.05").certificate()
     plain["settings"][0]["participation"] = lost["settings"][0]["participation"]
-    assert verify(json.dumps(plain)).status == "invalid"  # histograms are about users who all take part
+    assert status(plain) == "invalid"  # histograms are about users who all take part
 
 
 ROUNDS = {
