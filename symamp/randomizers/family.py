@@ -98,7 +98,8 @@ class Parametrised(PublicNames):
         free = []
         for parameter in self.declared:
             value = given.get(parameter.name)
-            if isinstance(value, Parameter) or value is None or _is_symbol(value, parameter):
+            is_symbol = isinstance(value, sp.Basic) and value == parameter.symbol  # an array would compare its elements
+            if isinstance(value, Parameter) or value is None or is_symbol:
                 kept = _narrowed(parameter, value if isinstance(value, Parameter) else parameter)
                 self.values[parameter.name] = kept.symbol
                 free.append(kept)
@@ -305,10 +306,6 @@ def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], Fini
         return table(self)
 
     return written_out
-
-
-def _is_symbol(value: object, parameter: Parameter) -> bool:
-    return isinstance(value, sp.Basic) and bool(value == parameter.symbol)  # an array would compare its elements
 
 
 def _narrowed(declared: Parameter, given: Parameter) -> Parameter:

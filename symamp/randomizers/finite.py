@@ -234,9 +234,11 @@ def neighbouring(inputs: Sequence[str], neighbours: reading.Compared) -> list[tu
         points = [_point(x) for x in inputs]
         if len({len(p) for p in points}) > 1:
             raise ArgumentError("neighbours", Problem("the inputs are points of different dimensions"), _METRIC)
-        found = [
-            (i, j) for i, j in combinations(range(len(points)), 2) if sign(square - _square(points[i], points[j])) >= 0
-        ]
+        apart = {
+            (i, j): sum(((a - b) ** 2 for a, b in zip(points[i], points[j], strict=True)), Fraction(0))
+            for i, j in combinations(range(len(points)), 2)
+        }
+        found = [pair for pair, squared in apart.items() if sign(square - rational_of(squared)) >= 0]
     if not found:
         raise ArgumentError("neighbours", Problem("no two inputs are neighbours"), "give a larger distance, or pairs")
     return found
@@ -264,10 +266,6 @@ def _point(label: str) -> tuple[Fraction, ...]:
         return tuple(Fraction(part.strip()) for part in label.strip().removeprefix("(").removesuffix(")").split(","))
     except (ValueError, ZeroDivisionError):
         raise ArgumentError("neighbours", Problem(f"the input {label!r} has no distance to others"), _METRIC) from None
-
-
-def _square(x: Sequence[Fraction], z: Sequence[Fraction]) -> sp.Rational:
-    return rational_of(sum(((a - b) ** 2 for a, b in zip(x, z, strict=True)), Fraction(0)))
 
 
 # ------------------------------------------------- A local randomizer given as a table: {input: {message: probability}}

@@ -290,15 +290,6 @@ def free_budget(parameters: Sequence[Parameter]) -> sp.Symbol | None:
     return next((p.symbol for p in parameters if p.name == "eps0"), None)
 
 
-def two_levels_degrade(family: LocalRandomizer) -> str | None:
-    """Return that the members are mixtures, if all densities against one measure are h or l with h/l = e^eps0."""
-    budget = free_budget(family.parameters)
-    try:
-        return _TWO_LEVELS if budget is not None and _two_levels(family, budget) else None
-    except (SymampError, NotImplementedError):
-        return None
-
-
 def _two_levels(family: LocalRandomizer, budget: sp.Symbol) -> bool:
     """Whether there are two levels of ratio e^eps0, and only they depend on eps0."""
     levels: dict[sp.Expr, None] = {}
@@ -455,7 +446,11 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         return self
 
     def degradation(self) -> str | None:
-        return two_levels_degrade(self)
+        """Return that members are mixtures, if all densities against one measure are h or l with h/l = e^eps0."""
+        budget = free_budget(self.parameters)
+        with suppress(SymampError, NotImplementedError):
+            return _TWO_LEVELS if budget is not None and _two_levels(self, budget) else None
+        return None
 
     def members(self) -> tuple[Mechanism, ...]:
         """Return the mechanism: its lower bounds are those of the question."""

@@ -101,11 +101,6 @@ def _sides(blocks: Sequence[tuple[int, Sides]]) -> Counter[Sides]:
     return found
 
 
-def _third_sides(d: int, k: int, i: int, l: int) -> Counter[Sides]:
-    """Return the sides of v0, of v1 with k signs turned, and of x with i of these and l others turned."""
-    return _sides([(i, (1, -1, -1)), (k - i, (1, -1, 1)), (l, (1, 1, -1)), (d - k - l, (1, 1, 1))])
-
-
 def _told_apart(d: int, k: int) -> sp.Rational:
     """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside."""
     sides = _sides([(k, (1, -1)), (d - k, (1, 1))])
@@ -333,11 +328,12 @@ class EvenDuchiVector(_EvenDimension):
                 continue
             laws = {}
             for i, l in product(range(k + 1), range(d - k + 1)):
+                blocks = [(i, (1, -1, -1)), (k - i, (1, -1, 1)), (l, (1, 1, -1)), (d - k - l, (1, 1, 1))]
                 laws[f"x0 with {i} of {k} and {l} of {d - k} signs turned"] = [
                     Component(
                         weights[s0] / weights[s], weights[s1] / weights[s], far * weights[s] * sp.Rational(number, 2**d)
                     )
-                    for (s0, s1, s), number in _third_sides(d, k, i, l).items()
+                    for (s0, s1, s), number in _sides(blocks).items()
                 ]
             groups.append(listed_group(pair, laws))
         return tuple(groups)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 
 import sympy as sp
@@ -138,7 +137,14 @@ class LocalHashing(ExchangeableSets):
     def protocol(self) -> Protocol:
         """Reports are the values of h at 0, ..., D - 1, and y."""
         l, t = self["l"], sp.exp(self["eps0"])
-        return hashed(self["D"], l, t / (t + l - 1), 1 / l, label=_hash_and_value, shown=first_two)
+        return hashed(
+            self["D"],
+            l,
+            t / (t + l - 1),
+            1 / l,
+            label=lambda report: f"{tuple(report[:-1])}{report[-1]}",
+            shown=first_two,
+        )
 
     def table(self) -> FiniteMechanism:
         l, D, t = int(self["l"]), int(self["D"]), sp.exp(self["eps0"])
@@ -155,8 +161,3 @@ class LocalHashing(ExchangeableSets):
             },
             name=repr(self),
         )
-
-
-def _hash_and_value(report: Sequence[int]) -> str:
-    *values, y = report
-    return f"{tuple(values)}{y}"
