@@ -11,7 +11,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.checks import Value, checked, least
-from symamp.decompositions.decomposition import Component, Decomposition, merged
+from symamp.decompositions.decomposition import Component, Decomposition, KnownBy, merged
 from symamp.decompositions.numeric_table import NumericTable, Share, expression
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit, known_label
 from symamp.errors import ArgumentError, Problem, UndecidedOrderError
@@ -86,19 +86,17 @@ def densities(orbit: Orbit, parameters: Sequence[Parameter]) -> tuple[list[sp.Ex
 # --------- The decomposition of a table of numbers: its law directly from the entries, formulas only when they are read
 
 
-class TableDecomposition(Decomposition):
+class TableDecomposition(KnownBy, Decomposition):
     """The triple of two rows of a table: A2 = m without ``others``, the mixture of other rows with them."""
 
     table: NumericTable
     rows: tuple[int, int]
     others: Share
+    _known_by = ("table", "rows", "others", "parameters", "pair")
 
     def __init__(self, table: NumericTable, rows: tuple[int, int], others: Share = ()) -> None:
         labels = table.inputs[rows[0]], table.inputs[rows[1]]
         vars(self).update(table=table, rows=rows, others=others, parameters=(), pair=labels)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: vars(self)[name] for name in ("table", "rows", "others", "parameters", "pair")}
 
     @cached_property
     def numeric_law(self) -> Law:

@@ -18,7 +18,7 @@ import flint
 import sympy as sp
 from flint import arb, arb_poly, fmpq, fmpz_poly
 
-from symamp.decompositions.decomposition import Component, Decomposition, merged
+from symamp.decompositions.decomposition import Component, Decomposition, KnownBy, merged
 from symamp.decompositions.printing import text
 from symamp.decompositions.to_law import law_of, number
 from symamp.errors import ArgumentError, Problem
@@ -426,7 +426,7 @@ def _ends(whole: Composed, places: Places, k: int) -> tuple[Any, Any]:
 # -------- Decompositions of several mechanisms at once: products and weighted unions of components, merged by exponents
 
 
-class Composed(Decomposition):
+class Composed(KnownBy, Decomposition):
     """The decomposition of mechanisms that a user runs together: all of them, or one of them drawn by weight.
 
     ``weights`` is empty for a product, in which ``powers`` counts equal parts; for a union the masses of part i are
@@ -438,6 +438,7 @@ class Composed(Decomposition):
     powers: tuple[int, ...]
     weights: tuple[sp.Expr, ...]
     complete: bool
+    _known_by = ("parts", "powers", "weights", "parameters", "pair", "complete")
 
     def __init__(
         self,
@@ -559,19 +560,12 @@ class Composed(Decomposition):
             counts[key] = counts.get(key, 0) + times
         return bool(self.weights), frozenset(counts.items())
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Composed) and self.__getstate__() == other.__getstate__())
-
     @cached_property
     def _hash(self) -> int:
-        return hash(tuple(self.__getstate__().values()))
+        return super().__hash__()
 
     def __hash__(self) -> int:
         return self._hash
-
-    def __getstate__(self) -> dict[str, Any]:
-        names = ("parts", "powers", "weights", "parameters", "pair", "complete")
-        return {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:
         return f"Composed({', '.join(f'{name}={value!r}' for name, value in self.__getstate__().items())})"

@@ -195,7 +195,22 @@ def _number(value: Any, numbers: NumberSystem) -> Any:
 # ------------- Triples without a finite list of formulas: those of a density, and those that are known by numbers alone
 
 
-class EnclosedDecomposition(Decomposition):
+class KnownBy:
+    """A decomposition that some attributes are all of: they travel, and equal ones have equal ones."""
+
+    _known_by: tuple[str, ...]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: vars(self)[name] for name in self._known_by}
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, type(self)) and self.__getstate__() == other.__getstate__())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__getstate__().values()))
+
+
+class EnclosedDecomposition(KnownBy, Decomposition):
     """A triple that has a law, or laws around it, and no components."""
 
     def _refused(self) -> Never:
@@ -223,6 +238,7 @@ class LawTriple(EnclosedDecomposition):
     """A triple known by a finite law, whose numbers are balls of 256 bits that are made once."""
 
     law: Law
+    _known_by = ("law", "parameters", "pair")
 
     def __init__(self, law: Law, pair: tuple[str, str]) -> None:
         vars(self).update(law=_fixed(law), parameters=(), pair=pair)
@@ -237,12 +253,6 @@ class LawTriple(EnclosedDecomposition):
     def signature(self) -> tuple[frozenset[object], frozenset[object]]:  # type: ignore[override]
         """Return the law: only the same one is known to be equal."""
         return frozenset((self.law,)), frozenset()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LawTriple) and (self.law, self.pair) == (other.law, other.pair)
-
-    def __hash__(self) -> int:
-        return hash((self.law, self.pair))
 
     def __str__(self) -> str:
         return f"a finite law of {len(self.law.atoms)} atoms, {self.pair[0]} against {self.pair[1]}"

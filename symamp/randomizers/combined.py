@@ -109,6 +109,7 @@ class NoiseTriple(EnclosedDecomposition):
 
     noise: AdditiveNoise
     other: str | None
+    _known_by = ("noise", "parameters", "pair", "other")
 
     @property
     def gamma(self) -> sp.Expr:
@@ -141,15 +142,6 @@ class NoiseTriple(EnclosedDecomposition):
         seen = (*self.pair, self.other)
         turned = tuple(x if x is None else "1" if x == "0" else "0" for x in seen)
         return frozenset((self.noise, x) for x in (seen, turned)), frozenset()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NoiseTriple) and self.__getstate__() == other.__getstate__()
-
-    def __hash__(self) -> int:
-        return hash((self.noise, self.pair, self.other))
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in ("noise", "parameters", "pair", "other")}
 
     def __str__(self) -> str:
         return f"{self.noise!r}: a density, gamma = {self.gamma}"
