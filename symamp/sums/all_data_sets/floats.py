@@ -420,6 +420,8 @@ def log_term(
         used.append(kept)
         parts.append(log_integrands(g, log_m, size, n, weights))
     u, value = np.concatenate(used), np.concatenate(parts)
+    if not u.size:  # all |M| are lost to rounding
+        return unusable
     value += (0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u))[:, None]
     peak = value.max(axis=0)
     sizes = np.exp(value - peak)
