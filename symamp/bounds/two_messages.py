@@ -96,7 +96,7 @@ class FixedCounts(PairBoundDefaults):
         return self.method, self.pair, self.inputs, self.counts
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        return two_messages.log_divergence_of_counts(self.reports, level, self.counts)
+        return two_messages.Search.of(self.reports, level, sum(self.counts) + 1).at(self.counts)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
@@ -172,10 +172,10 @@ class TwoMessagesPairBound(AttainedBound, PairOfInputs):
 
     def attained(self, level: Level, n: int) -> FixedCounts:
         """Return the worst data set that is found: some users at one extreme input, all others at the other."""
-        return FixedCounts(self.triples, two_messages.worst_counts(self.reports, level, n)[0])
+        return FixedCounts(self.triples, two_messages.Search.of(self.reports, level, n).best[0])
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        return two_messages.worst_counts(self.reports, level, n)[1]
+        return two_messages.Search.of(self.reports, level, n).best[1]
 
     def largest_eps(self) -> float:
         return largest_epsilon(self.laws[0])

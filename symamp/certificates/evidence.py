@@ -235,11 +235,6 @@ def every_randomizer(shares: Sequence[sp.Rational], found: Sequence[Evidence], n
     }
 
 
-def common_tilt(theta: float) -> Data:
-    """Return the evidence for all pairs of rows of a table at once."""
-    return {"kind": "common tilt", "theta": exact_double(theta)}
-
-
 # --- evaluators with their plans --------------------------------------------------------------------------------------
 
 

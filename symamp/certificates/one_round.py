@@ -27,7 +27,7 @@ from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
 from symamp.certificates import mechanisms
 from symamp.certificates.evidence import Data, Proof, bits, sentences, setting
-from symamp.certificates.text import LIMIT, THOROUGH, At, accepted, fraction_text, integer_text, patience
+from symamp.certificates.text import LIMIT, THOROUGH, At, accepted, exact_double, fraction_text, integer_text, patience
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.envelope import envelope
@@ -220,7 +220,10 @@ def proof_above(
     for e in found:
         if not (is_triple(e.part) or e.part.fixed_background or e.details or e.evaluator in write.ALONE):
             wrong = Problem(f"the verifier checks triples, and {e.part.method} is none")
-            raise ArgumentError("certificate", wrong, _another(subject))
+            methods = (
+                f"with method={name!r}" for name in _OF_TRIPLES if BOUNDS[name].unsupported_reason(subject) is None
+            )
+            raise ArgumentError("certificate", wrong, f"ask {next(methods, 'without a method')}")
     return Proof(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
@@ -235,12 +238,6 @@ def _is_of_known_noise(known: Sequence[Evidence], times: int) -> bool:
                 return False
             return is_laplace or size <= times * _MOST_CORNERS
     return False
-
-
-def _another(subject: Subject) -> str:
-    """Return which method of this subject has certificates."""
-    known = (f"with method={name!r}" for name in _OF_TRIPLES if BOUNDS[name].unsupported_reason(subject) is None)
-    return f"ask {next(known, 'without a method')}"
 
 
 def _with_interval(subject: Subject) -> str:
@@ -397,7 +394,7 @@ class Users:
             made = ((e, write.above(known, e.part, proof.at, e, n, split)) for e in proof.found)
             found = [(e, data) for e, data in made if data is not None]
             listed = [data for _, data in found]
-            listed += [] if proof.tilt is None else [write.common_tilt(proof.tilt)]
+            listed += [] if proof.tilt is None else [{"kind": "common tilt", "theta": exact_double(proof.tilt)}]
             listed += [] if self.question.victims else list(_repeated(known[0], found))
         return {"eps": proof.at.text, "precision": bits(proof.found, more), "evidence": listed}
 

@@ -340,7 +340,7 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
         return _log_of_sum(g, n, log_value)
     choice = choose(g, n, settings)
     if choice == NO_POSITIVE_VALUE:
-        return _log_of_singular(g)
+        return log(g.singular) if g.singular > 0.0 else -inf
     found = choice if isinstance(choice, FloatSum) else _enclosed(lambda: law.balls(level), n, settings, choice, 128)
     gap = found.gap if isinstance(found, FloatSum) else found.relative_gap
     # Of laws of some dozen values there may be hundreds to compare.
@@ -359,13 +359,9 @@ def _on_lattice(g: FloatGparv, n: int, limits: limited.Limits) -> float:
     return estimated_log_sum(g, n)
 
 
-def _log_of_singular(g: FloatGparv) -> float:
-    return log(g.singular) if g.singular > 0.0 else -inf
-
-
 def _log_of_sum(g: FloatGparv, n: int, log_value: float) -> float:
     value = min(max(log_value - log(n), g.log_mean), g.log_gain)
-    return float(np.logaddexp(value, _log_of_singular(g)))
+    return float(np.logaddexp(value, log(g.singular))) if g.singular > 0.0 else value
 
 
 def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: Choice, bits: int) -> Enclosure:

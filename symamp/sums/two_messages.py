@@ -157,11 +157,11 @@ def enclose_two_messages(reports: TwoMessages, level: Level, n: int, settings: S
 
     Guarantee
     ---------
-    For every choice of inputs of the others D_E is at most ``upper.upper()``; for the data set of ``worst_counts``
+    For every choice of inputs of the others D_E is at most ``upper.upper()``; for the worst data set that is found
     it is at least ``lower.lower()``. The evidence has boxes that cover all data sets.
     Proof: docs/proofs/two_messages.md.
     """
-    search = _Search.of(reports, level, n)
+    search = Search.of(reports, level, n)
     found = enclose_counts(reports, level, n, search.best[0])
     if found.evidence is None:
         return found
@@ -185,7 +185,7 @@ def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -
         gain = reports.gain(level)
         if not gain > 0:
             return Enclosure(arb(0), gain.max(arb(0)), "no positive value", bits)
-        plan = _Search.of(reports, level, n).plan(counts, _ROOM)
+        plan = Search.of(reports, level, n).plan(counts, _ROOM)
         if plan is None:  # doubles do not see it
             return Enclosure(arb(0), gain, "one user", bits)
     with at_precision(max(bits, plan.bits)):
@@ -193,17 +193,7 @@ def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -
         return Enclosure(low, high, EVALUATOR, max(bits, plan.bits), evidence=plan)
 
 
-def worst_counts(reports: TwoMessages, level: Level, n: int) -> tuple[Counts, float]:
-    """Return the counts with the largest divergence found, and an estimate of its logarithm; -inf for zero."""
-    return _Search.of(reports, level, n).best
-
-
-def log_divergence_of_counts(reports: TwoMessages, level: Level, counts: Counts) -> float:
-    """Return an estimate of the logarithm of the divergence of one data set; -inf for zero. Not a bound."""
-    return _Search.of(reports, level, sum(counts) + 1).at(counts)
-
-
-class _Search:
+class Search:
     """The divergence of every composition of n - 1 users, in doubles, and what is searched among them."""
 
     def __init__(self, reports: TwoMessages, level: Level, n: int) -> None:
@@ -217,9 +207,9 @@ class _Search:
 
     @staticmethod
     @lru_cache(maxsize=64)
-    def of(reports: TwoMessages, level: Level, n: int) -> _Search:
+    def of(reports: TwoMessages, level: Level, n: int) -> Search:
         """Return the search, which is kept."""
-        return _Search(reports, level, n)
+        return Search(reports, level, n)
 
     def _plan(self, counts: Counts, room: float = _ROOM_OF_BOX) -> StepPlan | None:
         """Return a plan for a data set; None where doubles do not see a divergence."""
@@ -228,13 +218,13 @@ class _Search:
         return self._victim.plan(list(zip(self._laws, counts, strict=True)), room)
 
     def at(self, counts: Counts) -> float:
-        """Return an estimate of log D; -inf for zero, that of one user where doubles do not see more."""
+        """Return an estimate of log D of a data set; -inf for zero, that of one user where doubles see no more."""
         found = self.plan(counts)
         return self._log_gain if found is None else found.log_value
 
     @cached_property
     def best(self) -> tuple[Counts, float]:
-        """The best composition found: a grid, then steps that halve, then its neighbours."""
+        """The counts with the largest divergence found, and log D: a grid, then steps that halve, then neighbours."""
         m = self._others
         some = {c for i in range(_NEIGHBOURS) for c in (i, m - i)} | {m * i // _GRID for i in range(_GRID + 1)}
         some |= set(range(m + 1 if m <= _MOST_LISTED else 0))

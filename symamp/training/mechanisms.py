@@ -136,7 +136,8 @@ class Training(HasCurve, Exported):
             return rounds._asked(quantity, given, gap, effort)
 
         asked = {d.name: d.ask(question, self.epochs, quick=effort == "quick") for d in self.parts}
-        found = Answer.larger({name: answer for name, (answer, *_) in asked.items()}, self._about)
+        subject = Rounds(((self.text, self.epochs),), _COVERED, str(self))
+        found = Answer.larger({name: answer for name, (answer, *_) in asked.items()}, subject)
         proved = tuple(proof for _, proof, _ in asked.values())
         about = None if self.sampled is None else self.sampled.data(self.epochs, self.neighbours)
         larger = max(found.of_directions, key=lambda d: d[1].lower)[0]
@@ -145,10 +146,6 @@ class Training(HasCurve, Exported):
         if not said:
             return found
         return replace(found, conjectured=Interval(max(a.lower for a in said), max(a.upper for a in said)))
-
-    @property
-    def _about(self) -> Rounds:
-        return Rounds(((self.text, self.epochs),), _COVERED, str(self))
 
     def rounds(self, count: Count) -> Training:
         """Return the training run so many times over, with fresh randomness.

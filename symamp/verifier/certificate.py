@@ -96,7 +96,8 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 found = rounds.divergence(check, settings, curves[name], side, eps, up)
             else:
                 direct = len(settings) == 1 and kinds.is_direct(settings[0])
-                direct = direct and kinds.is_about(settings[0], side["evidence"])
+                sums = settings[0].coordinates is not None  # of these evidence is about, or about messages
+                direct = direct and all((e["kind"] == coordinates.KIND) == sums for e in side["evidence"])
                 require(direct, f"{name}: no evidence about many rounds", "invalid")
                 step, factor = _steps(check, settings[0].reports if up else 1, there)
                 good = (side["eps"] == there and factor == 1) or (eps <= step if up else eps >= step)

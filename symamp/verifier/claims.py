@@ -25,14 +25,6 @@ _DECIMALS = Context(_DIGITS + 1, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _NUMBER = re.compile(r"(-?\d+)(?:\.(\d*))?(?:e([+-]?\d+))?")
 
 
-def require_order(lower: Number, upper: Number, is_delta: bool, what: str = "claim") -> None:
-    """Refuse ends below 0 or that are no numbers, a delta above 1, and a lower end above the upper one."""
-    good = all(x >= 0 for x in (lower, upper))  # false of what is no number
-    require(good and not (is_delta and not (lower <= 1 and upper <= 1)), f"{what}: a number out of range")
-    if lower > upper:
-        raise CrossedEnds(f"{what}: the lower end is above the upper end")
-
-
 class Claim(NamedTuple):
     """What a certificate claims: the quantity, the key of what is given, both ends and what is given as numbers."""
 
@@ -52,7 +44,12 @@ class Claim(NamedTuple):
         with working(256):
             lower, upper, at = (check.number(data[x]) for x in ("lower", "upper", key))
             require(0 < at < 1 if is_epsilon else 0 <= at < most, "claim: a number out of range")
-            require_order(lower, upper, not is_epsilon)
+            good = (
+                lower >= 0 and upper >= 0 and (is_epsilon or (lower <= 1 and upper <= 1))
+            )  # false of what is no number
+            require(good, "claim: a number out of range")
+            if lower > upper:
+                raise CrossedEnds("claim: the lower end is above the upper end")
         return Claim(is_epsilon, key, lower, upper, at)
 
     def told(self, data: Any) -> tuple[str, str]:

@@ -15,11 +15,10 @@ from symamp.errors import SupportMismatchError
 from symamp.laws.law import Level
 from symamp.sums.step_sums import StepPlan
 from symamp.sums.two_messages import (
+    Search,
     TwoMessages,
     enclose_counts,
     enclose_two_messages,
-    log_divergence_of_counts,
-    worst_counts,
 )
 from tests.exactly import as_fmpq as exact
 from tests.exactly import as_number as number
@@ -58,7 +57,9 @@ def test_one_composition(seeds):
         with flint.ctx.workprec(BITS):
             assert found.lower.lower() <= exact(truth) <= found.upper.upper()
             assert found.upper.upper() - found.lower.lower() <= 1e-6 * arb(exact(truth))
-        assert exp(log_divergence_of_counts(reports, level(order), counts)) == pytest.approx(float(truth), rel=1e-4)
+        assert exp(Search.of(reports, level(order), sum(counts) + 1).at(counts)) == pytest.approx(
+            float(truth), rel=1e-4
+        )
 
 
 @pytest.mark.parametrize("seeds", chunks(range(60), 10, range(1000, 3000), 100))
@@ -87,7 +88,7 @@ def test_all_compositions(seeds):
         reports = reports_of(first, second, high, low)
         found = enclose_two_messages(reports, level(order), n)
         with flint.ctx.workprec(BITS):
-            truth, told = exact(max(values)), exact(values[worst_counts(reports, level(order), n)[0][0]])
+            truth, told = exact(max(values)), exact(values[Search.of(reports, level(order), n).best[0][0]])
             assert found.lower.lower() <= told <= truth <= found.upper.upper()
             assert found.upper.upper() - found.lower.lower() <= 2.001e-4 * arb(truth)
 
@@ -135,7 +136,7 @@ def test_reference_values_of_binary_response(eps0, n, eps, value):
 def test_a_mixed_data_set_is_worst():
     """At n = 1000 and eps = 0.13 one user at the other input makes it worse than none does."""
     at = Level(lambda: arb("0.13"), lambda: "13/100")
-    assert worst_counts(binary(1), at, 1000)[0] in ((998, 1), (1, 998))
+    assert Search.of(binary(1), at, 1000).best[0] in ((998, 1), (1, 998))
     mixed, constant = (enclose_counts(binary(1), at, 1000, c) for c in ((998, 1), (999, 0)))
     assert mixed.lower > constant.upper
     assert float(mixed.lower) == pytest.approx(6.73976697430e-7, rel=1e-8)

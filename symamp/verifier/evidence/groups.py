@@ -133,7 +133,8 @@ def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     if not taking.is_plain(at.n):
         weights = None if up else drawn(at.check, data, what)
         return triples.seen(at, taking, _behind(at, data, weights, what), data, up, what)
-    triples.require_plain(data, what)
+    plain = "order" not in data and "each" not in data
+    at.check.require(plain, f"{what}: evidence about users who do not all take part")
     at.check.require(up, f"{what}: one law of all others, whose numbers are no Poisson numbers", "invalid")
     check, (kept, shuffled), e = at.check, at.setting.who.hidden, at.check.number(f"exp({at.eps})")
     views, (i, j), others = _seen(at, data, what)

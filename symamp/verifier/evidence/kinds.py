@@ -105,11 +105,6 @@ def _require_kinds(at: At, pieces: list[dict[str, Any]], what: str) -> None:
     at.check.require(known, f"{what}: evidence about users who all take part", "invalid")
 
 
-def is_about(setting: Setting, pieces: list[dict[str, Any]]) -> bool:
-    """Return whether evidence is about what is seen: sums of coordinates, or messages."""
-    return all((data["kind"] == coordinates.KIND) == (setting.coordinates is not None) for data in pieces)
-
-
 def worse(x: Number, y: Number) -> Number:
     """Return the larger of two divergences: that one itself, exact if it is, where it is proved to be the larger."""
     return x if x >= y else y if y >= x else larger(x, y)

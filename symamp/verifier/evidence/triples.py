@@ -56,11 +56,6 @@ def itself(owner: Mechanism, pair: Pair, what: str) -> Triple:
     return owner.itself(pair)
 
 
-def require_plain(data: dict[str, Any], what: str) -> None:
-    """Refuse evidence about users who do not all take part."""
-    require("order" not in data and "each" not in data, f"{what}: evidence about users who do not all take part")
-
-
 def seen(at: At, taking: Participation, base: Triple, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return the same for a triple of which not everyone takes part: a mean over numbers of users, or one of them."""
     check, order = at.check, data.get("order", 0)
