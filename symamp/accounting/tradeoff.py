@@ -37,6 +37,9 @@ _PER_DEVIATION, _REACH = 3, 6.0
 """Levels for each deviation of the loss, and how many deviations beyond its mean they go."""
 _PER_DEVIATION_EXPORTED, _MOST_LEVELS = 8, 400
 """The same where chords between them are exported, and the most of them."""
+_LEVELS_OF_RARE, _FARTHER, _NEARLY, _CLIFFS = 30, 1.4, 1.0, 3
+"""Further levels, and by steps of which factor they are sought, where delta is larger by this in the logarithm than
+that of the normal law; and about how many multiples of the largest loss of a round, at as many deviations, are more."""
 _AGREE = 1e-6
 """Between levels whose upper ends differ by less than this, relatively, none is evaluated."""
 _LARGEST_LOSS = 750.0
@@ -151,11 +154,25 @@ def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: Real | None, 
 @undisturbed()
 def composed_above(rounds: RoundPairs, log_delta: float) -> CurvePoints:
     """Return upper bounds on the divergence of all rounds together at levels E >= 1, down to about delta."""
-    reach = min(gaussian_epsilon(rounds.mu, log_delta), rounds.largest, _LARGEST_LOSS)
+    most = min(rounds.largest, _LARGEST_LOSS)
+    reach = min(gaussian_epsilon(rounds.mu, log_delta), most)
     steps = min(ceil(_PER_DEVIATION_EXPORTED * reach / rounds.mu) + 1, _MOST_LEVELS)
     above = rounds.pairs(True, reach / 2.0, log_delta, None).pairs
-    grid = list(dict.fromkeys(reach * k / steps for k in range(steps + 1)))
+    grid = [reach * k / steps for k in range(steps + 1)]
+    product, far = FloatProduct.of(above), reach
+    while far < most and product.log_infinite < log_delta + _NEARLY < _log_divergence(product, far):
+        far = min(_FARTHER * far, most)  # rare losses, as of reports that leak, go beyond those of the normal law
+    if far > reach:
+        grid += [reach + (far - reach) * k / _LEVELS_OF_RARE for k in range(1, _LEVELS_OF_RARE + 1)]
+        cliffs = {k * found.budget for found, count in rounds.rounds for k in range(1, min(count, _CLIFFS) + 1)}
+        near = (x + k * rounds.mu for x in cliffs for k in range(-_CLIFFS, _CLIFFS + 1))
+        grid += [x for x in near if reach < x < far]
+    grid = sorted(set(grid))
     return CurvePoints.of_orders(_points(above, grid, Limits.of("default")))
+
+
+def _log_divergence(product: FloatProduct, eps: float) -> float:
+    return estimate_divergence(product, eps, WIDEST_SUM).log_upper
 
 
 def _level(level: object) -> fmpq:

@@ -553,6 +553,17 @@ def test_exports_of_many_rounds_are_above_the_rounds():
     assert known.lower <= again.epsilon("1e-4").upper <= 1.02 * known.upper
 
 
+def test_exports_reach_the_losses_of_leaks():
+    """Of one leak and of two, far beyond the normal law: eps is finite and near there, not infinite."""
+    some = sa.participation(leaks="1/100")
+    rounds = sa.profile(sa.RandomizedResponse(k=3, eps0=2), n=10**5, participation=some).rounds(2)
+    bound = rounds.to_callable(delta="1e-5")
+    for delta in ("1e-3", "1e-4", "1e-5"):
+        known = rounds.epsilon(delta, gap="1e-2")
+        assert float(delta) / 1.2 < bound(known.upper) < 1.2 * float(delta)
+    assert bound(4.0) < 1e-6
+
+
 def test_events_of_many_rounds_and_of_training():
     pytest.importorskip("dp_accounting")
     assert krr(3, 1, 10**4).rounds(3).to_dp_event().rounds.count == 3
