@@ -9,6 +9,8 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import prod
 
+from tests.oracle.laws import above, together
+
 
 def allocation(steps, selected, example, without):
     """Return the law of all messages if the example is in a uniformly drawn set of so many steps."""
@@ -37,20 +39,7 @@ def shuffled(batches, first, others):
     }
 
 
-def independent(*laws):
-    """Return the law of independent outputs."""
-    found = {(): Fraction(1)}
-    for law in laws:
-        found = {(*y, z): p * q for y, p in found.items() for z, q in law.items()}
-    return found
-
-
-def divergence(p, q, level):
-    """Return the sum of (p - E q)_+."""
-    return sum(max(p[y] - level * q[y], 0) for y in p)
-
-
 def in_both_directions(with_example, without, epochs, level):
     """Return the divergences with the example first, and second, after so many independent epochs."""
-    p, q = independent(*[with_example] * epochs), independent(*[without] * epochs)
-    return divergence(p, q, level), divergence(q, p, level)
+    p, q = together(*[with_example] * epochs), together(*[without] * epochs)
+    return above(p, q, level), above(q, p, level)

@@ -25,8 +25,8 @@ from symamp.sums.kernels.replaced import Progression, Wave, damping, transforms,
 from symamp.training.rounds import Allocation, Maximum, _lines
 from symamp.training.steps import _table_law
 from symamp.verifier import verify
+from tests.oracle import laws, training_by_fft
 from tests.oracle import training as oracle
-from tests.oracle import training_by_fft
 from tests.sampled import some
 
 WITHOUT, EXAMPLE = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2))
@@ -70,6 +70,10 @@ def encloses_both(found, values):
     return all(around(found.directions[name], x) for name, x in zip(("remove", "add"), values, strict=True))
 
 
+def normal(sigma):
+    return sa.training.GaussianStep(sigma=sigma)
+
+
 def table(*columns):
     return sa.training.TableStep([tuple(map(str, row)) for row in zip(*columns, strict=True)])
 
@@ -87,8 +91,7 @@ def test_one_of_few_steps_is_what_enumeration_says_in_both_directions(steps, exa
 
 
 def test_the_larger_direction_may_be_either():
-    noise = sa.training.GaussianStep(sigma=1)
-    names = {allocation(noise=noise, steps=100).delta(1).direction}
+    names = {allocation(noise=normal(1), steps=100).delta(1).direction}
     for example, without in (SKEWED, SKEWED[::-1]):
         found = allocation(noise=table(example, without), steps=3).delta(EPS)
         names.add(found.direction)
@@ -191,9 +194,8 @@ def test_replacement_of_an_example(steps):
     example, without, other = SYMMETRIC
     exact = {1: Fraction(47, 100), 2: Fraction(33, 100), 3: Fraction(101, 400), 4: Fraction(13, 64)}[steps]
     p, q = (oracle.allocation(steps, 1, x, without) for x in (example, other))
-    assert oracle.divergence(p, q, LEVEL) == exact
-    noise = table(example, without, other)
-    found = allocation(noise=noise, steps=steps, neighbours="replace").delta(EPS)
+    assert laws.above(p, q, LEVEL) == exact
+    found = allocation(noise=table(example, without, other), steps=steps, neighbours="replace").delta(EPS)
     assert around((found.lower, found.upper), exact)
     assert found.gap < 1e-6
 
@@ -205,7 +207,7 @@ def test_two_examples_whose_orders_differ_are_refused():
         for c in zip(*(r.split() for r in ("6/10 1/3 2/10", "3/10 1/3 4/10", "1/10 1/3 4/10")), strict=True)
     ]
     p, q = (oracle.allocation(2, 1, columns[i], columns[1]) for i in (0, 2))
-    assert oracle.divergence(p, q, LEVEL) < oracle.divergence(q, p, LEVEL)
+    assert laws.above(p, q, LEVEL) < laws.above(q, p, LEVEL)
     with pytest.raises(SupportMismatchError, match="mirror"):
         allocation(noise=table(*columns), steps=2, neighbours="replace").delta(EPS)
 
@@ -249,8 +251,7 @@ def encloses(bracket, digits):
 def test_normal_noise_to_ten_digits(case):
     sigma, steps = case
     values = (REFERENCE | FURTHER)[case]
-    noise = sa.training.GaussianStep(sigma=sigma)
-    found = allocation(noise=noise, steps=steps).epsilon("1e-6")
+    found = allocation(noise=normal(sigma), steps=steps).epsilon("1e-6")
     for (low, high), value in zip((found.directions[x] for x in ("remove", "add")), values, strict=True):
         assert high - low < 1e-9 * high
         assert encloses((low, high), value)
@@ -273,7 +274,7 @@ def test_two_steps_against_a_quadrature_of_the_second_message():
         edge = np.where(rest > 0, np.log(np.maximum(rest, 1e-300)) + 0.5, -np.inf)
         inner = first * norm.sf(edge) + norm.sf(edge - 1) - 2 * e * norm.sf(edge)
         value += float((w * jacobian * norm.pdf(y) * inner).sum()) / 2
-    found = Allocation(sa.training.GaussianStep(sigma=1), 2, (1, 0, 0), "remove")
+    found = Allocation(normal(1), 2, (1, 0, 0), "remove")
     low, high = found.enclose(Level.of_float(float(np.log(1.5))), -40.0)
     assert value == pytest.approx(0.17302086679812, rel=1e-10)
     assert low.below == pytest.approx(value, rel=1e-10)
@@ -282,7 +283,7 @@ def test_two_steps_against_a_quadrature_of_the_second_message():
 
 @pytest.mark.parametrize(("sigma", "steps"), some([("1", 2), ("7/10", 20), ("3", 5)], 1))
 def test_how_close_a_small_sum_is_does_not_depend_on_a_large_one_asked_before(sigma, steps):
-    epoch = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, 0, 0), "remove")
+    epoch = Allocation(normal(sigma), steps, (1, 0, 0), "remove")
     alone, after = [], []
     for widths, first in ((alone, ()), (after, (4.2,))):
         _lines.cache_clear()
@@ -294,7 +295,7 @@ def test_how_close_a_small_sum_is_does_not_depend_on_a_large_one_asked_before(si
 
 @pytest.mark.parametrize("swapped", some([True, False], 1))
 def test_cells_of_messages_enclose_what_lines_of_frequencies_say(swapped):
-    round_ = Allocation(sa.training.GaussianStep(sigma=1), 50, (1, 0, 0), "add" if swapped else "remove")
+    round_ = Allocation(normal(1), 50, (1, 0, 0), "add" if swapped else "remove")
     level = Level.of_float(0.5)
     sharp = round_.enclose(level, -30.0)
     low, high = round_._by_laws(level, -30.0).ends
@@ -333,7 +334,7 @@ def test_frequencies_together_and_one_by_one(sigma, c, step, bits):
 
 @pytest.mark.parametrize(("sigma", "steps", "eps"), some([("1", 2, 3), ("0.7", 100, 4), ("1", 300, 4)], 1))
 def test_one_large_summand_encloses_what_lines_say(sigma, steps, eps):
-    found = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, 0, 0), "remove")
+    found = Allocation(normal(sigma), steps, (1, 0, 0), "remove")
     level = Level.of_float(float(eps))
     low, high = found._by_one_jump(found.step.summand, level).ends
     sharp = found._by_line(level, -60.0).ends
@@ -366,7 +367,7 @@ def test_bent_contours_say_what_straight_lines_say():
 )
 def test_two_steps_by_quadrature(sigma, delta, gap):
     """What the larger summand leaves, or the other one, is the price of an option, which is a closed form."""
-    noise = sa.training.GaussianStep(sigma=sigma)
+    noise = normal(sigma)
     found = allocation(noise=noise, steps=2).epsilon(delta)
     with mp.workdps(40):
         s, unit = mp.mpf(noise.sigma.p) / noise.sigma.q, 1 / mp.mpf(delta)  # quadrature knows absolute errors only
@@ -417,7 +418,7 @@ def test_two_steps_by_quadrature(sigma, delta, gap):
     ],
 )
 def test_both_directions_are_sharp_at_the_extremes(sigma, steps, delta):
-    found = allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=steps).epsilon(delta)
+    found = allocation(noise=normal(sigma), steps=steps).epsilon(delta)
     for low, high in found.directions.values():
         assert 0 < low <= high < low * (1 + 1e-8)
     assert found.directions["add"][1] <= found.directions["remove"][0] or steps == 1
@@ -427,7 +428,7 @@ def test_both_directions_are_sharp_at_the_extremes(sigma, steps, delta):
 def test_small_sums_of_a_million_steps_are_what_a_saddle_point_says():
     """The first term of the expansion at the saddle point is off by about 1/t, relatively."""
     t, delta, s = 10**6, "1e-300", mp.mpf("0.5")
-    found = allocation(noise=sa.training.GaussianStep(sigma="0.5"), steps=t).epsilon(delta)
+    found = allocation(noise=normal("0.5"), steps=t).epsilon(delta)
     low, high = found.directions["add"]
     assert 0 < low <= high < low * (1 + 1e-12)
     with mp.workdps(30):
@@ -450,7 +451,7 @@ def test_small_sums_of_a_million_steps_are_what_a_saddle_point_says():
 def test_rare_losses_are_those_of_the_largest_message():
     """The test "some message is above c" is a bound from below, and for rare losses hardly a worse one."""
     t, delta = 1000, "1e-100"
-    found = allocation(noise=sa.training.GaussianStep(sigma=1), steps=t).epsilon(delta)
+    found = allocation(noise=normal(1), steps=t).epsilon(delta)
     low, high = found.directions["remove"]
     assert low <= high < low * (1 + 1e-9)
     with mp.workdps(130):
@@ -491,8 +492,7 @@ def test_random_questions_by_fourier_transforms(seed):
     sigma, steps = f"{10 ** rng.uniform(-0.1, 1):.3f}", round(10 ** rng.uniform(0.31, 3.3))
     delta = f"{10 ** rng.uniform(-7, -1.5):.2e}"
     neighbours = str(rng.choice(["add_remove", "add_remove", "replace"]))
-    noise = sa.training.GaussianStep(sigma=sigma)
-    found = allocation(noise=noise, steps=steps, neighbours=neighbours).epsilon(delta)
+    found = allocation(noise=normal(sigma), steps=steps, neighbours=neighbours).epsilon(delta)
     for name, (low, high) in found.directions.items():
         least, most = (
             training_by_fft.divergence(float(sigma), steps, np.exp(x), name) / float(delta) for x in (low, high)
@@ -506,15 +506,14 @@ EPOCHS = {2: (0.23793856328, 0.21813806075), 10: (0.54005051121, 0.52217222480)}
 
 @pytest.mark.parametrize("epochs", some(EPOCHS, 1))
 def test_epochs(epochs):
-    noise = sa.training.GaussianStep(sigma=1)
-    found = allocation(noise=noise, steps=1000, epochs=epochs).epsilon("1e-6", gap=3e-3)
+    found = allocation(noise=normal(1), steps=1000, epochs=epochs).epsilon("1e-6", gap=3e-3)
     assert found.gap < 1e-2
     assert encloses_both(found, EPOCHS[epochs])
 
 
 @pytest.mark.slow
 def test_epochs_of_more_noise():
-    training = allocation(noise=sa.training.GaussianStep(sigma=2), steps=1000)
+    training = allocation(noise=normal(2), steps=1000)
     for epochs, *values in (
         (2, 0.08582621981, 0.08545438796),
         (10, 0.20275503748, 0.20234096281),
@@ -527,7 +526,7 @@ def test_epochs_of_more_noise():
 
 @pytest.mark.slow
 def test_a_hundred_epochs_and_small_deltas():
-    training = allocation(noise=sa.training.GaussianStep(sigma=1), steps=1000)
+    training = allocation(noise=normal(1), steps=1000)
     assert encloses_both(training.rounds(100).epsilon("1e-6", gap=3e-3), (1.84427867029, 1.82369743475))
     for delta, value in (("1e-10", 0.220531059226056), ("1e-20", 0.338909068155752)):
         assert training.epsilon(delta).directions["add"][0] == pytest.approx(value, rel=1e-10)
@@ -549,8 +548,7 @@ def test_a_hundred_epochs_and_small_deltas():
     ),
 )
 def test_replacement_of_an_example_with_normal_noise(sigma, steps, value):
-    noise = sa.training.GaussianStep(sigma=sigma)
-    found = allocation(noise=noise, steps=steps, neighbours="replace").epsilon("1e-6")
+    found = allocation(noise=normal(sigma), steps=steps, neighbours="replace").epsilon("1e-6")
     assert found.lower <= found.upper < (1 + 1e-10) * found.lower
     assert encloses((found.lower, found.upper), value)
 
@@ -586,14 +584,14 @@ def replaced_by_quadrature(s, eps, steps):
 def test_few_replaced_steps_by_quadrature(sigma, eps, steps):
     value = replaced_by_quadrature(float(sigma), float(Fraction(eps)), steps)
     error = 1e-9 if steps == 2 or sigma == "5" else 2e-5  # little noise has kinks, on which few nodes are
-    found = allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=steps, neighbours="replace").delta(eps)
+    found = allocation(noise=normal(sigma), steps=steps, neighbours="replace").delta(eps)
     assert 0 < found.lower * (1 - error) <= value <= found.upper * (1 + error)
     assert found.lower <= found.upper < (1 + 1e-8) * found.lower
 
 
 @pytest.mark.parametrize(("sigma", "steps", "eps"), [("1", 20, 2.0), ("1", 1000, 0.5), ("20", 10, 0.3)])
 def test_equidistant_frequencies_and_those_in_geometric_progression(sigma, steps, eps):
-    law = sa.training.GaussianStep(sigma=sigma).summand
+    law = normal(sigma).summand
     found = []
     for plan in (kind.of(law, steps, eps, -40.0) for kind in (Wave, Progression)):
         with at_precision(plan.precision(law)):
@@ -607,7 +605,7 @@ def test_equidistant_frequencies_and_those_in_geometric_progression(sigma, steps
 @pytest.mark.parametrize("changes", [{"order": 3}, {"strip": 0.3}, {"step": 0.4}, {"count": 20}, {"first": -5}])
 def test_every_progression_encloses(changes):
     """What is chosen less well makes the bracket wider, and no less true."""
-    law = sa.training.GaussianStep(sigma=1).summand
+    law = normal(1).summand
     with at_precision(300):
         plan = Progression.of(law, 5, 2.0, -40.0)
         low, high = plan.expected_excess(law, 5, arb(2).exp())
@@ -625,13 +623,12 @@ def test_every_progression_encloses(changes):
     ],
 )
 def test_few_steps_with_little_noise_lie_between_closed_forms(delta, value):
-    noise = sa.training.GaussianStep(sigma="0.3")
-    found = allocation(noise=noise, steps=10, neighbours="replace").epsilon(delta)
+    found = allocation(noise=normal("0.3"), steps=10, neighbours="replace").epsilon(delta)
     assert value[0] < found.lower <= found.upper < min(value[1], (1 + 1e-10) * found.lower)
 
 
 def test_waves_and_cells_of_messages_enclose_the_same():
-    found = Allocation(sa.training.GaussianStep(sigma=1), 20, (1, -1, 0), "replace")
+    found = Allocation(normal(1), 20, (1, -1, 0), "replace")
     level = Level.of_float(0.5)
     sharp, (low, high) = found.enclose(level, -30.0), found._by_laws(level, -30.0).ends
     with at_precision(128):
@@ -641,7 +638,7 @@ def test_waves_and_cells_of_messages_enclose_the_same():
 
 @pytest.mark.parametrize(("sigma", "steps", "eps"), some([("1", 20, 3.0), ("0.5", 100, 8.0), ("5", 10, 0.5)], 1))
 def test_waves_lie_between_closed_forms(sigma, steps, eps):
-    found, level = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, -1, 0), "replace"), Level.of_float(eps)
+    found, level = Allocation(normal(sigma), steps, (1, -1, 0), "replace"), Level.of_float(eps)
     sharp, (low, high) = found.enclose(level, -30.0), found._by_closed_forms(found.step.summand, level, -30.0).ends
     with at_precision(128):
         assert low.lower() <= sharp[1].ball
@@ -651,13 +648,13 @@ def test_waves_lie_between_closed_forms(sigma, steps, eps):
 
 @pytest.mark.slow
 def test_replacement_at_the_extremes():
-    noise = sa.training.GaussianStep(sigma=1)
+    noise = normal(1)
     replaced = allocation(noise=noise, steps=1000, neighbours="replace").epsilon("1e-300")
     removed = allocation(noise=noise, steps=1000).epsilon("1e-300")
     assert removed.lower < replaced.lower <= replaced.upper < 1.05 * replaced.lower
     few = allocation(noise=noise, steps=10, neighbours="replace").epsilon("1e-30")
     assert 0 < few.lower <= few.upper < (1 + 1e-10) * few.lower
-    much = allocation(noise=sa.training.GaussianStep(sigma=20), steps=10**6, neighbours="replace").epsilon("1e-300")
+    much = allocation(noise=normal(20), steps=10**6, neighbours="replace").epsilon("1e-300")
     assert 0 < much.lower <= much.upper < (1 + 1e-9) * much.lower
 
 
@@ -698,7 +695,7 @@ def test_several_steps_lie_between_statistics_and_blocks(selected, steps):
     assert oracle.in_both_directions(*worlds(steps, selected), 1, LEVEL) == tuple(map(Fraction, values))
     size, longer = divmod(steps, selected)
     sizes = [size] * (selected - longer) + [size + 1] * longer
-    blocks = [oracle.independent(*(oracle.allocation(t, k, EXAMPLE, WITHOUT) for t in sizes)) for k in (1, 0)]
+    blocks = [laws.together(*(oracle.allocation(t, k, EXAMPLE, WITHOUT) for t in sizes)) for k in (1, 0)]
     assert oracle.in_both_directions(*blocks, 1, LEVEL) == tuple(map(Fraction, above))
     found = allocation(noise=STEP, steps=steps, selected=selected).delta(EPS)
     for name, value, most in zip(("remove", "add"), values, above, strict=True):
@@ -710,9 +707,8 @@ def test_several_steps_lie_between_statistics_and_blocks(selected, steps):
 def test_several_steps_replaced():
     example, without, other = SYMMETRIC
     p, q = (oracle.allocation(3, 2, x, without) for x in (example, other))
-    value = oracle.divergence(p, q, LEVEL)
-    noise = table(example, without, other)
-    found = allocation(noise=noise, steps=3, selected=2, neighbours="replace").delta(EPS)
+    value = laws.above(p, q, LEVEL)
+    found = allocation(noise=table(example, without, other), steps=3, selected=2, neighbours="replace").delta(EPS)
     assert found.lower <= value <= found.upper < 1.2 * value
 
 
@@ -756,7 +752,7 @@ def test_poisson_sampling_at_the_largest_loss_of_a_direction(eps, delta):
 
 @pytest.mark.parametrize(("sigma", "steps"), some(POISSON, 1))
 def test_poisson_sampling_of_normal_noise_by_fourier_transforms(sigma, steps):
-    found = poisson(noise=sa.training.GaussianStep(sigma=sigma), steps=steps, rate=f"1/{steps}").epsilon("1e-6")
+    found = poisson(noise=normal(sigma), steps=steps, rate=f"1/{steps}").epsilon("1e-6")
     for name, value in zip(("remove", "add"), POISSON[sigma, steps], strict=True):
         delta = training_by_fft.poisson(float(Fraction(sigma)), 1 / steps, steps, value, name)
         assert delta == pytest.approx(1e-6, rel=1e-3)
@@ -766,14 +762,14 @@ def test_poisson_sampling_of_normal_noise_by_fourier_transforms(sigma, steps):
 
 def test_poisson_sampling_with_rare_losses():
     """The normal law says that delta is about 1e-20000 there: it is that of one large loss or two."""
-    found = poisson(noise=sa.training.GaussianStep(sigma="1/4"), steps=10_000, rate="1/10000").delta(8)
+    found = poisson(noise=normal("1/4"), steps=10_000, rate="1/10000").delta(8)
     low, high = found.directions["remove"]
     value = training_by_fft.poisson(0.25, 1e-4, 10_000, 8.0, "remove")
     assert 0.98 * low <= value <= 1.02 * high < 1.1 * low
 
 
 def test_poisson_sampling_of_normal_noise():
-    noise = sa.training.GaussianStep(sigma=1)
+    noise = normal(1)
     found = poisson(noise=noise, steps=1000, rate="1/100").epsilon("1e-6", gap=3e-3)
     assert encloses_both(found, (2.12451517, 1.58908776))
     one = poisson(noise=noise, steps=1, rate="1/3", neighbours="replace").delta(1)
@@ -785,8 +781,7 @@ def test_poisson_sampling_of_normal_noise():
 
 @pytest.mark.slow
 def test_several_steps_of_normal_noise():
-    noise = sa.training.GaussianStep(sigma=1)
-    found = allocation(noise=noise, steps=100, selected=10).epsilon("1e-4", gap=1e-2)
+    found = allocation(noise=normal(1), steps=100, selected=10).epsilon("1e-4", gap=1e-2)
     for low, high in found.directions.values():
         assert 0.9 * high < low < high
 
@@ -801,7 +796,7 @@ def test_several_steps_of_normal_noise():
 )
 def test_brackets_of_several_steps_of_normal_noise(selected, brackets):
     """The bound from above is composed of other points, and the statistic from below has cells of its own."""
-    found = allocation(noise=sa.training.GaussianStep(sigma=1), steps=1000, selected=selected).epsilon("1e-6")
+    found = allocation(noise=normal(1), steps=1000, selected=selected).epsilon("1e-6")
     for name, (least, most) in zip(("remove", "add"), brackets, strict=True):
         low, high = found.directions[name]
         assert (1 - 1e-3) * least < low < most
@@ -823,7 +818,7 @@ def test_shuffled_batches_are_a_triple_if_all_others_are_alike(batches):
             )
             / batches
         )
-        assert oracle.divergence(first, second, LEVEL) == identity
+        assert laws.above(first, second, LEVEL) == identity
 
 
 def test_shuffled_batches_in_fractions():
@@ -877,7 +872,7 @@ def test_the_pair_of_shuffled_batches_by_fourier_transforms(sigma, steps):
         shuffled_name = {"remove": "shuffled", "add": "shuffled, add"}[name]
         delta = training_by_fft.divergence(float(Fraction(sigma)), steps, np.exp(value), shuffled_name)
         assert delta == pytest.approx(1e-6, rel=2e-2)
-        round_ = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (2, 1, 0), name)
+        round_ = Allocation(normal(sigma), steps, (2, 1, 0), name)
         low, high = round_.enclose(Level.of_float(value), -40.0)
         assert low.above <= 1.001e-6
         assert high.below >= 0.999e-6
@@ -885,12 +880,12 @@ def test_the_pair_of_shuffled_batches_by_fourier_transforms(sigma, steps):
 
 
 def test_shuffled_batches_of_normal_noise():
-    noise = sa.training.GaussianStep(sigma=1)
+    noise = normal(1)
     found = shuffled(noise=noise, steps=1000).epsilon("1e-6", effort="quick")
     assert 3.7233 < found.lower < 3.7252820
     assert found.upper == pytest.approx(4.8865541, abs=1e-7)
     assert found.conjectured is None
-    replaced = shuffled(noise=sa.training.GaussianStep(sigma=2), steps=100, neighbours="replace")
+    replaced = shuffled(noise=normal(2), steps=100, neighbours="replace")
     half = allocation(noise=noise, steps=100).epsilon("1e-6")
     assert replaced.epsilon("1e-6").lower == half.lower
     sampled = poisson(noise=noise, steps=1000, rate="1/1000").epsilon("1e-6", gap=1e-2)
@@ -925,7 +920,7 @@ def by_the_largest_batch_sum(sigma, batches, eps):
 )
 def test_bounds_of_shuffled_batches_by_their_largest_sum(sigma, batches, eps):
     """The lower bounds of Chua et al. (2024), from the closed form; the cells of the statistic see a little more."""
-    found = Maximum(sa.training.GaussianStep(sigma=sigma).sigma, batches, "remove")
+    found = Maximum(normal(sigma).sigma, batches, "remove")
     s = float(Fraction(sigma))
     assert by_the_largest_batch_sum(s, batches, eps) == pytest.approx(1e-6, rel=1e-3)
     low, high = found.enclose(Level.of_float(eps), -40.0)
@@ -935,8 +930,7 @@ def test_bounds_of_shuffled_batches_by_their_largest_sum(sigma, batches, eps):
 
 @pytest.mark.slow
 def test_the_value_of_the_conjectured_pair():
-    noise = sa.training.GaussianStep(sigma=1)
-    found = shuffled(noise=noise, steps=1000).epsilon("1e-6")
+    found = shuffled(noise=normal(1), steps=1000).epsilon("1e-6")
     assert found.conjectured.lower <= 3.725282 <= found.conjectured.upper
     assert found.lower <= found.conjectured.upper < found.upper
     assert found.directions["add"][0] <= 0.413861
@@ -961,21 +955,21 @@ def test_the_value_of_the_conjectured_pair():
 )
 def test_what_is_refused_says_what_to_ask(wrong, said):
     with pytest.raises(ArgumentError, match=said):
-        allocation(**({"noise": sa.training.GaussianStep(sigma=1), "steps": 3} | wrong))
+        allocation(**({"noise": normal(1), "steps": 3} | wrong))
 
 
 def test_further_refusals_say_what_to_ask():
-    noise = sa.training.GaussianStep(sigma=1)
+    noise = normal(1)
     for sigma in (0, -1, "-1e-9", None):  # no number without a bound on each example's norm
         with pytest.raises(ArgumentError, match=r"sigma: .* a number > 0: the deviation of the noise over the norm at"):
-            sa.training.GaussianStep(sigma=sigma)
+            normal(sigma)
     with pytest.raises(ArgumentError, match=r"Laplace\(eps0=eps0\) has eps0 free; give numbers for all parameters"):
         sa.training.NoiseStep(sa.Laplace())
     with pytest.raises(ArgumentError, match="other noise has no bound from above"):
         shuffled(noise=STEP, steps=3)
     for rate in (0, 2, "sqrt(2)/2"):
         with pytest.raises(ArgumentError, match=r"rate: .* a rational number in"):
-            sa.training.poisson(noise=noise, steps=3, rate=rate, neighbours="add_remove")
+            poisson(noise=noise, steps=3, rate=rate)
     for ask in (sa.training.random_allocation, sa.training.shuffled_batches, partial(sa.training.poisson, rate=1)):
         with pytest.raises(ArgumentError, match="neighbours: got None, expected 'add_remove', an example is there"):
             ask(noise=noise, steps=3)
@@ -989,7 +983,7 @@ def test_further_refusals_say_what_to_ask():
 
 def test_answers_say_what_they_cover():
     """Clipping, steps of their own in every epoch; and of shuffled batches, whose the upper end is."""
-    noise = sa.training.GaussianStep(sigma=1)
+    noise = normal(1)
     about = allocation(noise=noise, steps=3).delta(1).covered
     assert "not covered: batches that are kept for several epochs, gradients that are not clipped" in about
     assert "of kept batches ask about one epoch, with sigma divided by the root of the number of epochs" in about
@@ -1022,7 +1016,7 @@ def test_steps_that_are_kept_are_one_epoch_of_both_messages_together():
 @pytest.mark.slow
 def test_sigma_and_epochs_are_bracketed():
     def make(sigma):
-        return allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=1000)
+        return allocation(noise=normal(sigma), steps=1000)
 
     low, high = sa.training.least_sigma(make, eps="0.1", delta="1e-6")
     assert low < high < 1.003 * low
@@ -1052,8 +1046,7 @@ def test_rounds_that_no_data_attain_have_no_lower_ends(of, epochs):
     if of == "steps":
         training = allocation(noise=STEP, steps=3, selected=2, epochs=epochs)
     else:
-        noise = sa.training.GaussianStep(sigma=1)
-        training = sa.training.shuffled_batches(noise=noise, steps=3, epochs=epochs, neighbours="add_remove")
+        training = shuffled(noise=normal(1), steps=3, epochs=epochs)
     known, above = training.delta("0.1").directions, training.composition("remove")
     answer = above.delta("0.1")
     assert answer.lower == 0.0 < known["remove"][1] <= answer.upper < known["remove"][1] * 1.0001
@@ -1073,8 +1066,7 @@ def test_least_sigma_of_many_epochs_begins_where_rare_losses_are_known():
     """Normal losses alone begin at less than half of the noise of Poisson sampling, where one answer takes minutes."""
 
     def make(sigma):
-        noise = sa.training.GaussianStep(sigma=sigma)
-        return sa.training.poisson(noise=noise, steps=1000, rate="1/1000", epochs=10, neighbours="add_remove")
+        return poisson(noise=normal(sigma), steps=1000, rate="1/1000", epochs=10)
 
     low, high = sa.training.least_sigma(make, eps=1, delta="1e-6")
     assert 0.77 < low < high < 0.8
@@ -1084,7 +1076,7 @@ def test_least_sigma_of_many_epochs_begins_where_rare_losses_are_known():
 def best_test(first, second, rate):
     """The best test of a rate is one of likelihood ratios: the least D_E + E x."""
     ratios = {first[y] / second[y] for y in first}
-    return min(oracle.divergence(first, second, e) + e * rate for e in ratios)
+    return min(laws.above(first, second, e) + e * rate for e in ratios)
 
 
 @pytest.mark.parametrize("selected", some([1, 2], 1))
@@ -1104,7 +1096,7 @@ def test_risk_is_that_of_the_worse_direction(selected):
     risk = training.risk(gap=1e-2, rates=["1/10"])
     reached = [best_test(*order, Fraction(1, 10)) for order in ((p, q), (q, p))]
     assert reached[0] != reached[1]
-    for found, value in ((risk.true_positive[0][1], max(reached)), (risk.advantage, oracle.divergence(p, q, 1))):
+    for found, value in ((risk.true_positive[0][1], max(reached)), (risk.advantage, laws.above(p, q, 1))):
         assert found.lower <= value <= found.upper < 1.4 * found.lower
     with pytest.raises(ArgumentError, match=r"training\.risk"):
         training.composition("remove").risk()
@@ -1125,7 +1117,7 @@ def test_exports_bound_both_directions(epochs):
 
 
 def test_renyi_divergences():
-    one = allocation(noise=sa.training.GaussianStep(sigma=2), steps=3, epochs=2)
+    one = allocation(noise=normal(2), steps=3, epochs=2)
     sizes = np.random.default_rng(3).standard_normal((400_000, 3)) / 2 - 1 / 8
     mean = np.exp(sizes).mean(axis=1)
     for a in (2, 5):
@@ -1162,9 +1154,9 @@ def test_renyi_divergences_of_integers():
 
 def test_renyi_divergences_of_several_steps():
     """Blocks bound them from above, all blocks count, and a statistic from below."""
-    normal = allocation(noise=sa.training.GaussianStep(sigma=2), steps=4, selected=2, epochs=3)
+    one = allocation(noise=normal(2), steps=4, selected=2, epochs=3)
     exact = 3 * np.log((1 + 4 * np.exp(0.25) + np.exp(0.5)) / 6)
-    found = normal.renyi("remove", 2, gap=3e-2)
+    found = one.renyi("remove", 2, gap=3e-2)
     assert 0.95 * exact < found.lower[0] < exact < found.upper[0] < 1.05 * exact
     p, q = worlds(3, 2, *SKEWED)
     finite = allocation(noise=table(*SKEWED), steps=3, selected=2, epochs=2)
@@ -1176,11 +1168,8 @@ def test_renyi_divergences_of_several_steps():
 
 def test_renyi_divergences_of_shuffled_batches():
     """From below those of data in which all others are opposite, from above those of the Gaussian mechanism."""
-    shuffled = sa.training.shuffled_batches(
-        noise=sa.training.GaussianStep(sigma=2), steps=3, epochs=2, neighbours="add_remove"
-    )
-    one = allocation(noise=sa.training.GaussianStep(sigma=2), steps=3, epochs=2)
-    found = shuffled.renyi("remove", [2, "5/2"], gap=1e-2)
+    one = allocation(noise=normal(2), steps=3, epochs=2)
+    found = shuffled(noise=normal(2), steps=3, epochs=2).renyi("remove", [2, "5/2"], gap=1e-2)
     assert 0.9 * one.renyi("remove", 2).lower[0] < found.lower[0] < 0.5
     assert found.upper == (0.5, 0.625)
 
@@ -1227,7 +1216,7 @@ def test_the_command(monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(
     "step",
     [
-        pytest.param(sa.training.GaussianStep(sigma=1), marks=pytest.mark.slow),
+        pytest.param(normal(1), marks=pytest.mark.slow),
         sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")]),
     ],
 )
