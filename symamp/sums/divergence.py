@@ -397,9 +397,8 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
             else:
                 return found
         if isinstance(choice, TailPlan) and bits > _LARGEST_FOR_TAILS:
-            choice = float_sum(
-                nearest_doubles(source, bits), n, max(settings.gap, KERNEL_GAP), settings.most_frequencies
-            )
+            gap = max(settings.gap, KERNEL_GAP)
+            choice = float_sum(nearest_doubles(source, bits), n, gap, settings.most_frequencies)
             bits = starting_precision(n, settings.gap)
         elif bits > _LARGEST_PRECISION and found.evaluator == NO_POSITIVE_VALUE:
             return found

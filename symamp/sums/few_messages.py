@@ -135,11 +135,8 @@ class Intervals:
             if size < _TINY:  # which of two laws goes first is not told
                 size, values = size + _TINY, [v for row in rows for v, _ in row]
             high = max(map(float_above, values))
-            interval = (
-                max(min(map(float_below, values)), min(high, 0.0)),
-                high,
-            )  # of what is not positive no more counts
-            found[interval] = found.get(interval, arb(0)) + size
+            low = max(min(map(float_below, values)), min(high, 0.0))  # of what is not positive no more counts
+            found[low, high] = found.get((low, high), arb(0)) + size
             if cut is not None:
                 place[cut[1]], last = cut[2] + 1, here
         rows_ = [(*x, float_above(m)) for x, m in found.items() if m > 0]
@@ -237,13 +234,8 @@ def squashed(
     order = np.argsort(keys)
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     ordered = sums[:, order]
-    moved = np.array(
-        [
-            np.minimum.reduceat(ordered[0], starts),
-            np.maximum.reduceat(ordered[1], starts),
-            np.minimum.reduceat(ordered[2], starts),
-        ]
-    )
+    ends = zip((np.minimum, np.maximum, np.minimum), ordered, strict=True)
+    moved = np.array([end.reduceat(row, starts) for end, row in ends])
     sizes = np.diff(np.append(starts, len(order)))
     shift = sums_above(*np.repeat(moved[1:] * [[tilt], [-tilt]], sizes, axis=1), -tilt * ordered[1], tilt * ordered[2])
     grown = np.add.reduceat(weights[order] * exps_above(shift), starts)

@@ -591,9 +591,8 @@ def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSett
         most = total([a.ratio0() * a.mass() for a in law.atoms]) + total([p0() for p0, _ in law.singular])
         upper = upper.min(most) if upper.is_finite() else most
         lower = lower if lower.is_finite() else arb(0)
-        return FftSum(
-            lower, upper, _budget(lower, upper, 2 * unit * up.tilted.scale * up.missed), up.points, float(g.step), bits
-        )
+        budget = _budget(lower, upper, 2 * unit * up.tilted.scale * up.missed)
+        return FftSum(lower, upper, budget, up.points, float(g.step), bits)
 
 
 def _budget(lower: arb, upper: arb, wrap_around: arb) -> ErrorBudget:

@@ -477,13 +477,8 @@ class Allocation(OneEpoch):
             plans = {name: part.plan() for name, part in parts.items()}
             if not plans or None in plans.values():
                 return None
-            return {
-                "kind": "parts",
-                "precision": min(bits, MOST_PRECISION),
-                "first": first,
-                "event": [place, least],
-                **plans,
-            }
+            about = {"precision": min(bits, MOST_PRECISION), "first": first, "event": [place, least]}
+            return {"kind": "parts", **about, **plans}
 
         with at_precision(bits):
             s, e = law.sigma(), level.exponential()
@@ -512,10 +507,8 @@ class Allocation(OneEpoch):
         return float(c[best]), float(d[best]), float(value[best])
 
     def _by_laws(self, level: Level, log_least: float) -> Found:
-        found = [
-            enclose_divergence(law, level, self.steps, _GAP_OF_LAWS if law.rational else _GAP_OF_CELLS)
-            for law in self._laws(log_least)
-        ]
+        laws = [(law, _GAP_OF_LAWS if law.rational else _GAP_OF_CELLS) for law in self._laws(log_least)]
+        found = [enclose_divergence(law, level, self.steps, gap) for law, gap in laws]
 
         def plan() -> dict[str, Any]:
             if LATTICE in (x.evaluator for x in found):
@@ -547,9 +540,8 @@ class Allocation(OneEpoch):
             while self._event(law, high)[2] <= log_delta and high > _FIRST_EPS:
                 high /= 1.5
             if high < LARGEST_EPS:
-                high = float(
-                    root_between(lambda eps: self._event(law, eps)[2] - log_delta, high, 1.5 * high, rtol=_ROUGH)
-                )
+                top = 1.5 * high
+                high = float(root_between(lambda x: self._event(law, x)[2] - log_delta, high, top, rtol=_ROUGH))
             if self._frequencies(law, Level.of_float(high), log_delta - _NEARLY) is not None:
                 return self._solved(log_delta, 0, high, _ROUGH, _NEARLY)
             if log_delta - FAR_BELOW < _LEAST_LOG_OF_LAWS:
@@ -888,12 +880,8 @@ class Maximum(Statistic):
     @property
     def statistic(self) -> Numbering:
         """The number of each cell."""
-        return {
-            "size": len(self.places) + 1,
-            "first": 0,
-            "places": [str(Fraction(y)) for y in self.places],
-            "numbers": [],
-        }
+        places = [str(Fraction(y)) for y in self.places]
+        return {"size": len(places) + 1, "first": 0, "places": places, "numbers": []}
 
     def masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
         """Return the laws of the cell, from the distribution functions of the largest sum."""

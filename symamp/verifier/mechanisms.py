@@ -379,14 +379,10 @@ class Table(_Listed):
         require(good, f"{what}: too large: a table of 2 to {_MOST_INPUTS} rows of the same length")
         require(0 < size * len(rows[0]) <= _MOST_ENTRIES, f"{what}: too large: more than {_MOST_ENTRIES} entries")
         self.all_compared = compared is None
-        pairs = (
-            set(permutations(range(size), 2))
-            if compared is None
-            else {x for i, j in compared for x in ((i, j), (j, i))}
-        )
-        good = bool(pairs) and all(i != j and 0 <= i < size and 0 <= j < size for i, j in pairs)
+        both = (x for i, j in compared or () for x in ((i, j), (j, i)))
+        self.pairs = sorted(set(permutations(range(size), 2) if compared is None else both))
+        good = bool(self.pairs) and all(i != j and 0 <= i < size and 0 <= j < size for i, j in self.pairs)
         require(good, f"{what}: no pair of rows, or a row compared with itself", "invalid")
-        self.pairs = sorted(pairs)
         self._view = View(check, list(range(size)), [("1", list(column), []) for column in zip(*rows, strict=True)])
         self._view.require_laws(what)
 
@@ -449,9 +445,8 @@ class Orbits(_Listed):
             require(good, f"{what}: a pair of no two inputs, or inputs that are not listed")
             columns = [(c["size"], c["on"], c["rest"]) for c in entry["columns"]]
             good = bool(columns) and all(len(on) == len(inputs) for _, on, _ in columns)
-            require(
-                good and len(columns) * len(inputs) <= _MOST_ENTRIES, f"{what}: columns of another length, or too large"
-            )
+            good = good and len(columns) * len(inputs) <= _MOST_ENTRIES
+            require(good, f"{what}: columns of another length, or too large")
             found = View(check, inputs, columns)
             found.require_laws(what)
             if self.stands_for == ALL:
@@ -493,19 +488,14 @@ class Triples(Mechanism):
         self._found: dict[Pair, dict[int | None, Any]] = {}
         for entry in data["pairs"]:
             above = type(None) if entry.get("above") is None else _LAW
-            shaped(
-                entry,
-                {"pair": (int, int), "compared": bool, "above": above, "others": [{"input": int} | _LAW]},
-                f"{what}.pairs",
-            )
+            shape = {"pair": (int, int), "compared": bool, "above": above, "others": [{"input": int} | _LAW]}
+            shaped(entry, shape, f"{what}.pairs")
             laws = {x["input"]: x for x in entry["others"]} | ({} if entry["above"] is None else {None: entry["above"]})
             pair = (entry["pair"][0], entry["pair"][1])
             good = pair not in self._found and len(laws) == len(entry["others"]) + (entry["above"] is not None)
             good = good and all(0 <= x < len(data["inputs"]) for x in (*pair, *laws) if x is not None)
-            require(
-                good and sum(len(x["components"]) for x in laws.values()) <= _MOST_ENTRIES,
-                f"{what}: a pair or input twice, or too large",
-            )
+            good = good and sum(len(x["components"]) for x in laws.values()) <= _MOST_ENTRIES
+            require(good, f"{what}: a pair or input twice, or too large")
             self._found[pair] = laws
             for x in laws:
                 self._read(pair, x)
@@ -539,9 +529,8 @@ class Triples(Mechanism):
     def blanket(self, pair: Pair) -> Triple:
         """Return the triple above all others, or the only one that is listed."""
         found = self._found.get(pair, {})
-        require(
-            None in found or len(found) == 1, f"{self.what}: no triple is above those of all other users", "invalid"
-        )
+        good = None in found or len(found) == 1
+        require(good, f"{self.what}: no triple is above those of all other users", "invalid")
         return self._read(pair, None if None in found else next(iter(found)))
 
     def listed(self, pair: Pair) -> list[Triple]:
@@ -552,11 +541,8 @@ class Triples(Mechanism):
 
     def itself(self, pair: Pair) -> Triple:
         """Return the triple that the question is about."""
-        require(
-            self.data["exact"],
-            f"{self.what}: no input of other users, and the question is not about a triple",
-            "invalid",
-        )
+        told = f"{self.what}: no input of other users, and the question is not about a triple"
+        require(self.data["exact"], told, "invalid")
         return self._read(pair, None)
 
     def laws(self, pair: Pair) -> list[tuple[int, Triple]]:

@@ -143,8 +143,7 @@ class Participation(NamedTuple):
             if getattr(self, key) != (0 if key == "leaks" else 1)
         ]
         lines += ["a Poisson number of other users, n in the mean"] if self.poisson else []
-        lines += [f"so many users, with the chance: {', '.join(f'{m}: {w}' for w, m in self.numbers)}"] * bool(
-            self.numbers
-        )
+        numbers = ", ".join(f"{m}: {w}" for w, m in self.numbers)
+        lines += [f"so many users, with the chance: {numbers}"] if numbers else []
         lines += ["one of the two data sets lacks the victim's report"] if self.removal else []
         return lines + [f"the victim's report is there with the chance {self.victim}"] * (self.victim != 1)

@@ -37,9 +37,8 @@ class Setting:
         taking = data.get("participation") if isinstance(data, dict) else None
         summed = {key: int for key in _COUNTS if isinstance(data, dict) and key in data}
         shaped(data, _SETTING | ({} if taking is None else {"participation": dict}) | summed, what)
-        require(
-            1 <= data["count"] <= MOST_ROUNDS and data["shuffled"] in (MESSAGES, DATA), f"{what}: count or shuffled"
-        )
+        good = 1 <= data["count"] <= MOST_ROUNDS and data["shuffled"] in (MESSAGES, DATA)
+        require(good, f"{what}: count or shuffled")
         self.name, self.count, self.shuffled, self.data = data["name"], data["count"], data["shuffled"], data
         self.rate, self.kept = (check.fraction(data[key]) for key in ("rate", "kept"))
         require(0 < self.rate <= 1 and 0 < self.kept <= 1, f"{what}: rate or kept is no probability", "invalid")
@@ -56,11 +55,8 @@ class Setting:
         # Where data are shuffled nobody's place is known: what holds for one holds for all.
         everybody = len(self.victims) == len(self.groups)
         require(everybody or self.shuffled == MESSAGES, f"{what}: victims of data that are shuffled", "invalid")
-        require(
-            self.shuffled == MESSAGES or self.kept == 1,
-            f"{what}: where data are shuffled all positions are seen",
-            "invalid",
-        )
+        good = self.shuffled == MESSAGES or self.kept == 1
+        require(good, f"{what}: where data are shuffled all positions are seen", "invalid")
         restricted = any(isinstance(g.mechanism, Table) and not g.mechanism.all_compared for g in self.groups)
         require(self.rate == 1 or not restricted, f"{what}: sampling of inputs that are not all compared", "invalid")
         self.who, self.everyone = Participation.where(self.kept), taking is None and self.kept == 1
@@ -106,12 +102,9 @@ class Setting:
         if self.reports > 1:
             return f"for every user, of whom each sends {self.reports} of these messages"
         sizes, many = ", ".join(str(g.users) for g in self.groups), len(self.groups)
-        pairs = list(dict.fromkeys(g.mechanism.whose for g in self.groups))
-        told = (
-            pairs[0]
-            if len(pairs) == 1
-            else "".join(f", group {i}{g.mechanism.whose}" for i, g in enumerate(self.groups))
-        )
+        pairs = {g.mechanism.whose for g in self.groups}
+        each = "".join(f", group {i}{g.mechanism.whose}" for i, g in enumerate(self.groups))
+        told = pairs.pop() if len(pairs) == 1 else each
         if many > 1 and len(self.victims) < many:
             users, listed = sum(self.groups[i].users for i in self.victims), ", ".join(map(str, self.victims))
             plural = "s" * (len(self.victims) > 1)

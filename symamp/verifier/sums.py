@@ -122,9 +122,8 @@ def require_blocks(plan: dict[str, Any], what: str) -> int:
 def _kernel(check: Any, parts: list[Tilted], plan: dict[str, Any], up: bool, what: str) -> arb:
     theta, higher, lesser, w = (arb(check.number(plan[k])) for k in ("theta", "theta_above", "theta_below", "W"))
     terms = require_blocks(plan, what)
-    check.require(
-        0 < lesser < theta < higher < arb("inf") and 0 < w < arb("inf"), f"{what}: theta or W wrong", "invalid"
-    )
+    good = 0 < lesser < theta < higher < arb("inf") and 0 < w < arb("inf")
+    check.require(good, f"{what}: theta or W wrong", "invalid")
     values = sum(len(part.atoms) + 6 for part in parts)
     blocks = len(plan["evaluated"]) + len(plan["dropped"])
     check.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + blocks + 4) * values, hard=True)

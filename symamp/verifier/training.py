@@ -201,9 +201,8 @@ class _Training:
             for side, order in (("right", name), ("left", other))
         )
         known = sorted([(1 / e, 1 - 1 / e + low / e, 1 - 1 / e + high / e) for e, low, high in left if e > 1] + right)
-        require(
-            known and all(a[0] < b[0] for a, b in pairwise(known)), f"{name}: no points, or a level twice", "invalid"
-        )
+        good = known and all(a[0] < b[0] for a, b in pairwise(known))
+        require(good, f"{name}: no points, or a level twice", "invalid")
         known = [(fmpq(0), fmpq(1), fmpq(1)), *known]
         return hull_above(known) if up else hull_below(known, self._infinite(name, curve["steps"]))
 

@@ -109,20 +109,12 @@ class _AllDataSets:
             numbers |= {"scales": scales, "slopes": slopes or [_ZERO] * cells}
             self.terms.append(numbers)
             self.names.append(list(pairwise(term["ends"])))
-        every = [
-            self.p_lo,
-            self.a,
-            self.b,
-            *(x for t in self.terms for y in t.values() for x in (y if type(y) is list else [y])),
-        ]
-        good = all(x.is_finite() for x in every) and self.p_lo > 0 and self.a >= 0 and self.b >= 0
+        every = [x for t in self.terms for y in t.values() for x in (y if type(y) is list else [y])]
+        good = all(x.is_finite() for x in (self.p_lo, self.a, self.b, *every))
+        good = good and self.p_lo > 0 and self.a >= 0 and self.b >= 0
         for t in self.terms:
-            good = (
-                good
-                and t["a"] >= 0
-                and t["lam"] >= 0
-                and all(x > 0 for x in (t["s"], t["sigma"], t["tail"], *t["scales"]))
-            )
+            positive = t["s"], t["sigma"], t["tail"], *t["scales"]
+            good = good and t["a"] >= 0 and t["lam"] >= 0 and all(x > 0 for x in positive)
             good = good and len(t["ends"]) == len(t["scales"]) + 1 == len(t["slopes"]) + 1 > 1 and t["ends"][0] == 0
             good = good and all(x < y for x, y in pairwise(t["ends"]))
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
@@ -136,11 +128,8 @@ class _AllDataSets:
         self.a, self.b = self.a * a, self.b * b
         tilts = list[float]()
         for t in self.terms:
-            k, rough, known = (
-                _TILTS.index(1.0),
-                _Rough(laws, float(self.most), self.N, self.p_lo, t),
-                dict[int, tuple[float, float]](),
-            )
+            k, known = _TILTS.index(1.0), dict[int, tuple[float, float]]()
+            rough = _Rough(laws, float(self.most), self.N, self.p_lo, t)
             while True:  # down to the valley
                 for j in {max(k - 1, 0), k, min(k + 1, len(_TILTS) - 1)} - known.keys():
                     self.check.spend(sum(len(atoms) for atoms, _ in laws))
@@ -314,9 +303,8 @@ class _Rough:
             unlike = sum(
                 z * m * exp(-x) * (exp(min(s * z, _LARGEST)) + self.smoothed - 1) for z, m, _, x in atoms if z > 0
             )
-            found.append(
-                (self.N * log(moment), max(self.N * (self.gain * gained + unlike * lost), _TINY), log(spread) / 2)
-            )
+            size = max(self.N * (self.gain * gained + unlike * lost), _TINY)
+            found.append((self.N * log(moment), size, log(spread) / 2))
         top = max(power for power, _, _ in found)
         c = max(size / (1 + (top - power) / 2) for power, size, _ in found)
         height = max(power + size / c - lowered for power, size, lowered in found) + log(c) - 2 * log(s)
@@ -413,13 +401,8 @@ def _parabola(
         v = arb_series([x, 1], prec=3)
         modulus = s**2 + v * v
         log_c = scale[0].log() + scale[1] * (v - u)
-        found.append(
-            N * (log_m + factor * (log_a - log_m - log_c).exp())
-            + log_c
-            - 1
-            + square * (2 * s**2 - modulus) / 2
-            - modulus.log()
-        )
+        exponent = N * (log_m + factor * (log_a - log_m - log_c).exp()) + log_c - 1
+        found.append(exponent + square * (2 * s**2 - modulus) / 2 - modulus.log())
     e, f, g = arb(found[0][0]), arb(found[0][1]), arb(found[1][2])
     return (e, f, g) if e.is_finite() and f.is_finite() and g.is_finite() else None
 

@@ -94,9 +94,8 @@ def _of_ratio(check: Any, t: Number, e: Number, what: str) -> tuple[list[Any], N
 def _seen(at: At, data: dict[str, Any], what: str, own: int = 1) -> tuple[list[View], tuple[int, int], list[int]]:
     """Return the messages of all groups, where the pair stands, and how many are not the ``own`` ones."""
     check, groups, pair, v = at.check, at.setting.groups, (data["pair"][0], data["pair"][1]), data["victim"]
-    check.require(
-        at.setting.shuffled == MESSAGES and at.rate == 1, f"{what}: evidence about shuffled messages", "invalid"
-    )
+    good = at.setting.shuffled == MESSAGES and at.rate == 1
+    check.require(good, f"{what}: evidence about shuffled messages", "invalid")
     check.require(v in at.setting.victims, f"{what}: a victim of whom nothing is claimed", "invalid")
     check.require(groups[v].mechanism.is_compared(pair), f"{what}: a pair that is not compared", "invalid")
     views = [g.mechanism.view(pair) for g in groups]
@@ -111,16 +110,11 @@ def key(at: At, victim: int, pair: Pair, order: int = 0) -> Any:
     views, taking = [g.mechanism.view(pair) for g in at.setting.groups], at.setting.who
     places, worlds = views[victim].places(pair), taking.worlds(order)
     kinds = zip(*(view.kinds() for view in views), strict=True)
-    return (
-        victim,
-        order,
-        tuple(
-            sorted(
-                (*(on[i] if there else "" for i, there in zip(places, worlds, strict=True)), size, *k)
-                for (size, on, _), k in zip(views[victim].texts, kinds, strict=True)
-            )
-        ),
+    rows = (
+        (*(on[i] if there else "" for i, there in zip(places, worlds, strict=True)), size, *k)
+        for (size, on, _), k in zip(views[victim].texts, kinds, strict=True)
     )
+    return victim, order, tuple(sorted(rows))
 
 
 def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
