@@ -82,7 +82,7 @@ _VALUES = 200
 """About how many values laws have in the search for parameters of the ends, where they have more."""
 _SETTLED = 0.95
 """Boxes that a blanket bounds by this part of the target need no more work."""
-_ASKED_AGAIN = 0.97
+_ASKED_AGAIN = 0.9
 """Boxes above this part of the target are listed in later stages, too: the verifier's bounds are others."""
 _TILTS = np.geomspace(0.15, 30.0, 18)
 """Tilts of blankets, in units of a rough guess."""
