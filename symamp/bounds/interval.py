@@ -77,7 +77,8 @@ _MOST_PLACES, _MOST_PAIRS = 150, 1_500
 _WIDER = (1.0, 4.0, 16.0)
 """Factors by which cells are longer if the usual length gives too many."""
 _NEAR = 0.1
-"""How far apart, in log delta, levels are of which one takes over what is known at the other."""
+"""How far apart, in log delta, levels are of which one takes over what is known at the other; and up to which distance
+a straight line says where the bound is delta."""
 _VALUES = 200
 """About how many values laws have in the search for parameters of the ends, where they have more."""
 _SETTLED = 0.95
@@ -196,8 +197,7 @@ class NoiseInterval(PairBoundDefaults):
 
     def of_ends(self, cut: Cut, level: Level, n: int, found: Found, settings: Settings) -> tuple[float, float]:
         """Return estimates, in the logarithm, of the bound of the pair of the ends and of how far above all may be."""
-        minus_one, ends = level.rough_minus_one(), self.ends(cut)
-        room = _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
+        room, ends = self._room(level, n, found), self.ends(cut)
         if not is_worth_asking(found.log_value, n):
             return found.log_value, _OF_MOMENTS + room
         normal = ends.log_normal(level, n)
@@ -232,20 +232,27 @@ class NoiseInterval(PairBoundDefaults):
         room = _OF_NORMAL if is_worth_asking(log_delta, n) else _OF_MOMENTS
         aim, ends = log_delta + log1p(-share), self.ends(cut)
         root = ends.root(n, aim - room, settings.usual, start)
-        if room == _OF_MOMENTS and 0.0 < root < inf and (owed := self._owed(root, n, settings)) > room:
-            return ends.root(n, aim - owed, settings.usual, root)
+        if room == _OF_MOMENTS and 0.0 < root < inf and (boxes := self._boxes(root, n, settings)) is not None:
+            more = log(boxes.aim_of_ends) - room
+            is_near = more < _NEAR and boxes.slope > 0.0
+            return root + more / boxes.slope if is_near else ends.root(n, aim - room - more, settings.usual, root)
         return (1.0 + _ROOM) * root
 
-    def _owed(self, eps: float, n: int, settings: Settings) -> float:
-        """Return about how far, in log delta, the bound of the ends by moments is above what ``ends`` says."""
+    def _boxes(self, eps: float, n: int, settings: Settings) -> _Boxes | None:
+        """Return the boxes at a level, before anything is proved of them; None where no parameters are found."""
         level = Level.of_float(eps)
         cut, found = self.found(level, n, settings.limits)
         parameters = None if found is None else raised_to_majorant(found.parameters)
         if found is None or parameters is None:
-            return 0.0
-        at_ends = found.log_value, _ROOM * eps * (n - 1) * found.saddle * exp(eps)
-        boxes = _Boxes(grid_of(self.noise, cut), level, n, found, at_ends, parameters, settings)
-        return log(boxes.ends) + _OF_ENDS * boxes.room if 0.0 < boxes.ends < inf else 0.0
+            return None
+        at_ends = found.log_value, _OF_MOMENTS + self._room(level, n, found)
+        return _Boxes(grid_of(self.noise, cut), level, n, found, at_ends, parameters, settings)
+
+    @staticmethod
+    def _room(level: Level, n: int, found: Found) -> float:
+        """Return what cells may cost, in log delta."""
+        minus_one = level.rough_minus_one()
+        return _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of every pair of inputs of the interval.
@@ -524,7 +531,13 @@ class _Boxes:
         return table.rows([places[k] for k in some.tolist()])[where]
 
     @property
-    def ends(self) -> float:
+    def aim_of_ends(self) -> float:
+        """What the divergence of all boxes may be, in units, without what is cut off."""
+        ends = self._ends_by_moments * exp(_OF_ENDS * self.room)
+        return max(exp(self.room), ends) if ends < inf else exp(self.room)
+
+    @property
+    def _ends_by_moments(self) -> float:
         """At least the divergence of the ends by moments in the shortest cells, in units; nan for none."""
         rows = [np.pad(row, (0, 1))[None] for row in self._usual.rows([0.0, 1.0])]
         e = np.array([[self.least_e]])
