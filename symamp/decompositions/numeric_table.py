@@ -8,7 +8,6 @@ from functools import cached_property
 from math import inf
 from typing import TypeAlias
 
-import flint
 import numpy as np
 import sympy as sp
 from flint import arb, fmpq
@@ -48,7 +47,6 @@ class NumericTable:
         self.ranks = np.array(ranks, dtype=np.int32).reshape(len(self.inputs), len(self.messages))
         self.floats: Floats = np.array([_double(number) for number in self.numbers])[self.ranks]
         self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
-        self._balls: dict[tuple[int, int], arb] = {}
         self._compiled: dict[int, Number] = {}
         self._kept: dict[tuple[tuple[int, int], ...], dict[tuple[int, tuple[int, ...]], tuple[fmpq, int, int]]] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
@@ -57,7 +55,7 @@ class NumericTable:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: balls and functions are made again where they are needed."""
-        return {**vars(self), "_balls": {}, "_compiled": {}, "_kept": {}}
+        return {**vars(self), "_compiled": {}, "_kept": {}}
 
     def entry(self, x: int, y: int) -> Exact:
         """Return one probability exactly."""
@@ -242,15 +240,9 @@ class NumericTable:
 
     def ball(self, rank: int) -> arb:
         """Return a ball around a distinct entry at the ambient precision."""
-        number = self.numbers[rank]
-        if isinstance(number, fmpq):
-            return arb(number)
-        found = self._balls.get((rank, flint.ctx.prec))
-        if found is None:
-            if rank not in self._compiled:
-                self._compiled[rank] = to_number(number)
-            found = self._balls[rank, flint.ctx.prec] = self._compiled[rank]()
-        return found
+        if rank not in self._compiled:
+            self._compiled[rank] = to_number(self.numbers[rank])
+        return self._compiled[rank]()
 
 
 def expression(value: Exact) -> sp.Expr:
