@@ -48,14 +48,13 @@ class NumericTable:
         self.floats: Floats = np.array([_double(number) for number in self.numbers])[self.ranks]
         self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
         self._compiled: dict[int, Number] = {}
-        self._kept: dict[tuple[tuple[int, int], ...], dict[tuple[int, tuple[int, ...]], tuple[fmpq, int, int]]] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
         self._first: dict[sp.Expr, tuple[int, Parts]] = {}
         self._buckets: dict[tuple[int, int], list[sp.Expr]] = {}
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: balls and functions are made again where they are needed."""
-        return {**vars(self), "_compiled": {}, "_kept": {}}
+        return {**vars(self), "_compiled": {}}
 
     def entry(self, x: int, y: int) -> Exact:
         """Return one probability exactly."""
@@ -163,20 +162,15 @@ class NumericTable:
         # By numerators and denominators: python-flint hashes a fraction slowly.
         atoms: dict[tuple[int, ...], tuple[fmpq, fmpq, fmpq]] = {}
         singular: dict[tuple[int, int], tuple[fmpq, fmpq]] = {}
-        kept = self._kept.setdefault(tuple((int(w.p), int(w.q)) for w in weights), {})
 
-        def ratio(rank: int, parts: tuple[int, ...], hidden: fmpq) -> tuple[fmpq, int, int]:
-            """Return an entry over what hides it, with numerator and denominator; many pairs of rows share it."""
-            key = rank, parts
-            if key not in kept:
-                exact = self.numbers[rank] / hidden
-                kept[key] = exact, int(exact.p), int(exact.q)
-            return kept[key]
+        def ratio(entry: fmpq, hidden: fmpq) -> tuple[fmpq, int, int]:
+            exact = entry / hidden
+            return exact, int(exact.p), int(exact.q)
 
         for i, j, parts in columns:
             a, b, m = self.numbers[i], self.numbers[j], self._mixed(parts, weights)
             if m != 0:
-                (r0, *first), (r1, *second) = ratio(i, parts, m), ratio(j, parts, m)
+                (r0, *first), (r1, *second) = ratio(a, m), ratio(b, m)
                 key = (*first, *second)
                 atoms[key] = r0, r1, atoms[key][2] + m if key in atoms else m
             elif a != 0 or b != 0:
