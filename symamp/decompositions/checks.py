@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 
 import numpy as np
 import sympy as sp
@@ -24,7 +24,7 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter, admissible_points
-from symamp.numbers.reading import Point, balls
+from symamp.numbers.reading import balls
 from symamp.numbers.surroundings import at_precision
 
 _CHECK_BITS = 160  # at which a decomposition is compared with what is described
@@ -48,11 +48,7 @@ def checked(found: Decomposition, orbits: Sequence[Orbit], hidden: Callable[[Orb
     if all(e.is_Rational for e in entries):
         return found  # exact arithmetic, without SymPy
     for point in admissible_points(found.parameters, _CHECK_POINTS):
-        key = tuple(point.items())
-
-        def value(expr: sp.Expr, key: tuple[tuple[str, object], ...] = key) -> arb:
-            return _value(expr, key)
-
+        value = cache(partial(balls, point=point, precision=_CHECK_BITS))
         with at_precision(_CHECK_BITS):
             try:
                 pairs = zip(_sums(_raw(orbits, hidden, value)), _sums(_merged(found, value)), strict=True)
@@ -97,12 +93,6 @@ def _sums(rows: Iterator[Row]) -> tuple[arb, arb, arb, arb]:
             if not m.is_zero():  # h = m^2/(m + a + w b)
                 sums[i] += m * m / (m + a + weight * b)
     return sums[0], sums[1], sums[2], sums[3]
-
-
-@lru_cache(maxsize=65536)
-def _value(expr: sp.Expr, point: tuple[tuple[str, object], ...]) -> arb:
-    known: Point = dict(point)  # type: ignore[arg-type]
-    return balls(expr, known, _CHECK_BITS)
 
 
 # ------------------------------- Proof that a description is a local randomizer: rows sum to 1 and no entry is negative
