@@ -556,18 +556,13 @@ def rationalise(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> 
 # functions (Ax 1971), so for expressions with symbols equal functions have equal forms.
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=65536)
 def quotient(expr: sp.Expr) -> Quotient:
     """Return the reduced quotient of ``expr``. Raises ExpressionError for unsupported parts or a division by zero."""
     ring = Ring([expr])
     num, den = ring.read(expr)
     num, den = rationalise(ring, num, den, expr)
     return shrink(ring.generators, num, den)
-
-
-@lru_cache(maxsize=65536)
-def _normal(expr: sp.Expr) -> sp.Expr:
-    return quotient(expr).expr
 
 
 def normal(expr: sp.Expr) -> sp.Expr:
@@ -580,7 +575,7 @@ def normal(expr: sp.Expr) -> sp.Expr:
     exp(eps0)/(k + exp(eps0) - 1)
     """
     expr = sp.sympify(expr)
-    return expr if expr.is_Rational else _normal(expr)
+    return expr if expr.is_Rational else quotient(expr).expr
 
 
 def normal_product(powers: Iterable[tuple[sp.Expr, int]]) -> sp.Expr:

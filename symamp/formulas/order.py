@@ -456,12 +456,11 @@ def _missing(
 
 
 @lru_cache(maxsize=65536)
-def proved_sign(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
-    """Return the sign of an expression in normal form over all admissible parameters, or what is missing."""
-    return _decide(expr, parameters, _INTEGER_STEPS)
+def proved_sign(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int = _INTEGER_STEPS) -> Outcome:
+    """Return the sign of an expression in normal form over all admissible parameters, or what is missing.
 
-
-def _decide(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Outcome:
+    ``steps`` is how many least values of an integer may be split off.
+    """
     if not expr.free_symbols:
         try:
             sign = constant_sign(expr)
@@ -486,7 +485,7 @@ def _by_cases(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> O
             continue
         try:
             rest = tuple(q.given({p.symbol: p.lower}) for j, q in enumerate(parameters) if j != i)
-            first = _decide(normal_form.normal(put(expr, {p.symbol: p.lower})), rest, steps - 1)
+            first = proved_sign(normal_form.normal(put(expr, {p.symbol: p.lower})), rest, steps - 1)
         except ArgumentError:  # the range of another parameter is empty there
             first = Outcome(0, True)
         except ExpressionError:  # the expression may have a pole there
@@ -532,6 +531,7 @@ def _attempt(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
 _ARGUMENT = "order"
 
 
+@lru_cache(maxsize=16384)
 def is_zero(expr: sp.Expr) -> bool:
     """Return whether ``expr`` is identically zero, proved either way.
 
@@ -539,11 +539,8 @@ def is_zero(expr: sp.Expr) -> bool:
     in symbols by a coefficient that is not zero. Raises UndecidedOrderError if neither can be proved.
     """
     expr = sp.sympify(expr)
-    return bool(expr == 0) if expr.is_Rational else _is_zero(expr)
-
-
-@lru_cache(maxsize=16384)
-def _is_zero(expr: sp.Expr) -> bool:
+    if expr.is_Rational:
+        return bool(expr == 0)
     q = normal_form.quotient(expr)
     if q.num == 0:
         return True

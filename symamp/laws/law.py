@@ -313,8 +313,9 @@ class FloatLaw:
     singular: NDArray[np.float64]
 
     @staticmethod
+    @lru_cache(maxsize=256)
     def of(law: Law) -> FloatLaw | None:
-        """Return the law in doubles, None where one of the numbers is not resolved."""
+        """Return the law in doubles, None where one of the numbers is not resolved; kept, as searches ask often."""
         with at_precision(_BITS):
             rows = [(a.ratio0(), a.ratio1(), a.mass()) for a in law.atoms]
             if not all(x.rel_accuracy_bits() > _RESOLVED for row in rows for x in row if not x.is_zero()):
@@ -352,15 +353,9 @@ class FloatLaw:
         return FloatGparv(values[~none], self.masses[~none], null, mean, float(np.maximum(alone, 0.0).sum()))
 
 
-@lru_cache(maxsize=256)
-def float_law(law: Law) -> FloatLaw | None:
-    """Return the law in doubles, kept: searches ask for it again and again."""
-    return FloatLaw.of(law)
-
-
 def quick_gparv(law: Law, level: Level) -> FloatGparv:
     """Return G in doubles, from balls only where doubles do not resolve it: for searches, which need no last digit."""
-    known = float_law(law)
+    known = FloatLaw.of(law)
     found = None if known is None else known.gparv(level)
     return float_gparv(law, level) if found is None else found
 

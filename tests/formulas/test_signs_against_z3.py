@@ -182,8 +182,8 @@ def questions(families, monkeypatch):
     asked = {}
     proved = sign_proof.proved_sign
 
-    def recorded(expr, parameters):
-        outcome = proved(expr, parameters)
+    def recorded(expr, parameters, *steps):
+        outcome = proved(expr, parameters, *steps)
         if outcome.sign is not None and expr.free_symbols:
             asked[expr, parameters] = outcome
         return outcome
