@@ -15,7 +15,7 @@ from symamp.decompositions.printing import ShownInLatex, decomposition_latex, de
 from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter
-from symamp.laws.law import Atom, Law, known
+from symamp.laws.law import Atom, Known, Law
 from symamp.numbers.reading import Real, exact_number, printable_number
 from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
@@ -260,6 +260,6 @@ class LawTriple(EnclosedDecomposition):
 
 def _fixed(law: Law) -> Law:
     with at_precision(CAREFUL_BITS):
-        atoms = tuple(Atom(known(a.ratio0()), known(a.ratio1()), known(a.mass()), a.equal_ratios) for a in law.atoms)
-        singular = tuple((known(a()), known(b())) for a, b in law.singular)
+        atoms = tuple(Atom(Known(a.ratio0()), Known(a.ratio1()), Known(a.mass()), a.equal_ratios) for a in law.atoms)
+        singular = tuple((Known(a()), Known(b())) for a, b in law.singular)
     return Law(atoms, singular, law.complete)

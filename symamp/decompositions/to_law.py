@@ -16,7 +16,7 @@ from symamp.laws.law import Atom, Law, Level, Number, RationalLaw
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.systems import FLINT, compile_constant
+from symamp.numbers.systems import FLINT, compile_expression
 
 _BITS = 128  # of the balls that are rounded outward
 
@@ -50,7 +50,7 @@ def number(value: fmpq | sp.Expr) -> Number:
     """Return a constant as a function that gives a ball around it at the ambient precision."""
     if isinstance(value, fmpq):
         return partial(arb, value)
-    evaluate, last = compile_constant(value), (0, arb(0))
+    evaluate, last = compile_expression(value), (0, arb(0))
 
     def ball() -> arb:
         """Return the ball; the last is kept, because levels of one law share its numbers and mostly their precision."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from flint import acb, acb_series, arb
 
-from symamp.laws.law import Atom, Law, Number, known
+from symamp.laws.law import Atom, Known, Law, Number
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import Holomorphic
 
@@ -163,7 +163,7 @@ def finite_law(law: SmoothLaw, upper: bool, cells: int = 0) -> Law:
         rows = (_above if upper else _below)(piece.swapped if mirrored else piece, count)
         with at_precision(CAREFUL_BITS):
             for r0, r1, m in ((r1, r0, m) for r0, r1, m in rows) if mirrored else rows:
-                atoms.append(Atom(known(+r0), known(+r1), known(+m)))
+                atoms.append(Atom(Known(+r0), Known(+r1), Known(+m)))
     return Law(tuple(atoms), law.singular, law.null().is_zero())
 
 

@@ -25,8 +25,8 @@ Number: TypeAlias = Callable[[], arb]
 _LARGEST = 1e100
 
 
-class _Known:
-    """A number of which a ball is known: what travels is its middle and its radius, as balls cannot."""
+class Known:
+    """A number of which a ball is known, at every precision: its middle and radius travel, as balls cannot."""
 
     __slots__ = ("ball", "ends")
 
@@ -42,7 +42,7 @@ class _Known:
         return self.ends or (Dyadic.of(self.ball), Dyadic.of(self.ball.rad()))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Known) and (self.ball is other.ball or self.exact == other.exact)
+        return isinstance(other, Known) and (self.ball is other.ball or self.exact == other.exact)
 
     def __hash__(self) -> int:
         return hash(float(self.ball.mid()))
@@ -51,13 +51,8 @@ class _Known:
         return _known_from, self.exact
 
 
-def _known_from(middle: Dyadic, radius: Dyadic) -> _Known:
-    return _Known(arb(middle.ball, radius.ball), (middle, radius))
-
-
-def known(value: arb) -> Number:
-    """Return a number of which this ball is known, at every precision."""
-    return _Known(value)
+def _known_from(middle: Dyadic, radius: Dyadic) -> Known:
+    return Known(arb(middle.ball, radius.ball), (middle, radius))
 
 
 @dataclass(frozen=True)

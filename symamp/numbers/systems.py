@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -245,7 +245,8 @@ def _power(exponent: sp.Expr, base: int, place: int) -> _Step:
     return lambda ns, env, found: ns.power(found[base], found[place])
 
 
-def compile_expression(expr: sp.Expr, symbols: Sequence[sp.Symbol] = ()) -> Compiled:
+@lru_cache(maxsize=4096)
+def compile_expression(expr: sp.Expr, symbols: tuple[sp.Symbol, ...] = ()) -> Compiled:
     """Return a function of (number system, values by name) that evaluates ``expr``; nothing is executed as text.
 
     Values are numbers of the system, or Python ints (needed inside binomial and best for exponents).
@@ -258,12 +259,6 @@ def compile_expression(expr: sp.Expr, symbols: Sequence[sp.Symbol] = ()) -> Comp
     return found
 
 
-@lru_cache(maxsize=4096)
-def compile_constant(expr: sp.Expr) -> Compiled:
-    """Return what ``compile_expression`` does for a formula without symbols, kept."""
-    return compile_expression(expr)
-
-
 def arb_value(expr: sp.Expr, precision: int) -> Number:
     """Return a ``flint.arb`` ball, computed with ``precision`` bits, that contains the constant ``expr``.
 
@@ -271,7 +266,7 @@ def arb_value(expr: sp.Expr, precision: int) -> Number:
     """
     expr = sp.sympify(expr)
     with at_precision(precision):
-        value = compile_constant(expr)(FLINT, {})
+        value = compile_expression(expr)(FLINT, {})
     if not value.is_finite():
         raise ExpressionError("expression", str(expr), "an expression with a finite real value")
     return value

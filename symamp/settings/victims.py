@@ -17,7 +17,7 @@ from symamp.decompositions.blanket import Weights
 from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import log_above, number
 from symamp.formulas.order import largest
-from symamp.laws.law import Atom, Law, Level, Number, known, total
+from symamp.laws.law import Atom, Known, Law, Level, Number, total
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.randomizers.mechanism import DATA
 from symamp.settings.group_sums import ByEstimates, GroupSum, Sides
@@ -139,9 +139,9 @@ def _triple(victim: Victim, hiding: Callable[[int], arb]) -> OfGroup:
         for j, c in enumerate(victim.columns[victim.group]):
             mass, x0, x1 = hiding(j), c.on_x0(), c.on_x1()
             if mass > 0:
-                atoms.append(Atom(known(x0 / mass), known(x1 / mass), known(c.size * mass)))
+                atoms.append(Atom(Known(x0 / mass), Known(x1 / mass), Known(c.size * mass)))
             else:
-                singular.append((known(c.size * x0), known(c.size * x1)))
+                singular.append((Known(c.size * x0), Known(c.size * x1)))
     law, theorem = LawTriple(Law(tuple(atoms), tuple(singular)), victim.pair), victim.crowd.theorem
     return OfGroup(theorem.name, ProofStatus.PROVED, theorem.source, law, group=victim.group)
 
