@@ -181,9 +181,8 @@ class Comparison(ShownAsTable):
             for row in rows:
                 value, ratio = ("-" if x is None else f"{x:.6g}" for x in (row.value, row.ratio))
                 told = [f"({text})" for text in (row.conditions, row.note) if text]
-                lines.append(
-                    f"{row.name:<20} {value:>12} {ratio:>9}  {' '.join((row.verdict, *told, f'[{row.source}]'))}"
-                )
+                told = [row.verdict, *told, f"[{row.source}]"]
+                lines.append(f"{row.name:<20} {value:>12} {ratio:>9}  {' '.join(told)}")
         return "\n".join(lines)
 
     def plot(self, x: str | None = None, ax: Any = None) -> Any:

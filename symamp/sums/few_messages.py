@@ -19,7 +19,7 @@ from flint import arb
 from symamp.laws.law import BallGparv, Floats, Law, Level, ball_gparv, total
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.dyadic import float_above, float_below
-from symamp.numbers.limits import COUNTS, POINT, QUESTION
+from symamp.numbers.limits import COUNTS, NO_LIMITS, POINT, QUESTION, Limits
 from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.sums.binomial_tails import window
 from symamp.sums.divergence import Enclosure, Settings
@@ -385,7 +385,7 @@ class FewMessagesEvidence:
 class Compositions:
     """The bound for one or two kinds of users, at single compositions of ``others`` users and at boxes of them."""
 
-    def __init__(self, kinds: Sequence[Kind], others: int, limits: Any = None) -> None:
+    def __init__(self, kinds: Sequence[Kind], others: int, limits: Limits = NO_LIMITS) -> None:
         self.kinds, self.others, self._limits = tuple(kinds), others, limits
         self.gain = max(k.gain for k in kinds)
         with at_precision(BALL_BITS):
@@ -430,12 +430,8 @@ class Compositions:
 
     def chernoff(self, first: int, last: int) -> tuple[float, Box]:
         """Return the logarithm of a bound for all compositions in a box, the least over the tilts, and that box."""
-        logs = sums_above(
-            self._fronts,
-            first * self._moments[0],
-            (self.others - last) * self._moments[-1],
-            (last - first) * self._moments.max(axis=0),
-        )
+        own, others = first * self._moments[0], (self.others - last) * self._moments[-1]
+        logs = sums_above(self._fronts, own, others, (last - first) * self._moments.max(axis=0))
         found = int(logs.argmin())
         return float(logs[found]), Box(first, last, None, float(self._tilts[found]))
 
@@ -444,13 +440,9 @@ class Compositions:
     def _points(self, kind: int, n: int, grid: int) -> Points:
         key = kind, n, grid
         if key not in self._known:
-            try:
-                self._known[key] = points_of(
-                    self._users[kind], n, self.tilt, self.grids[grid], 0.1 * self.allowed[grid], self._far
-                )
-            finally:  # whether or not there are too many
-                if self._limits is not None:
-                    self._limits.charge(COUNTS)
+            self._limits.charge(COUNTS)  # whether or not there are too many
+            lost = 0.1 * self.allowed[grid]
+            self._known[key] = points_of(self._users[kind], n, self.tilt, self.grids[grid], lost, self._far)
         return self._known[key]
 
     def _rest(self, counts: Counts, uncertain: int, grid: int) -> Points:
@@ -460,8 +452,7 @@ class Compositions:
         found = reduce(
             lambda one, other: both(one, other, self.tilt, self.grids[grid], small, self._far), parts, NOBODY
         )
-        if self._limits is not None:
-            self._limits.charge(POINT.of(len(found.weights)))
+        self._limits.charge(POINT.of(len(found.weights)))
         return found
 
     def value(self, box: Box, goal: float = inf) -> float:
@@ -548,7 +539,7 @@ class Compositions:
             bound, _, box = heappop(todo)
             looked += 1
             goal = best * (1.0 + gap)
-            if -bound <= log(goal) or looked > _MOST_BOXES or (self._limits is not None and self._limits.is_spent()):
+            if -bound <= log(goal) or looked > _MOST_BOXES or self._limits.is_spent():
                 boxes += [(-bound, box), *((-b, x) for b, _, x in todo)]
                 break
             middle = (box.first + box.last) // 2
@@ -612,13 +603,13 @@ class FewMessages:
             for g in found
         ]
 
-    def compositions(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
+    def compositions(self, level: Level, n: int, limits: Limits) -> tuple[Compositions, tuple[float, ...]] | None:
         """Return the kinds of users at a level and their weights, None where the theorem does not apply."""
         if (level, n) not in self._found:
             self._found[level, n] = self._made(level, n, limits.until(_PART))
         return self._found[level, n]
 
-    def _made(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
+    def _made(self, level: Level, n: int, limits: Limits) -> tuple[Compositions, tuple[float, ...]] | None:
         if n < 2 or len(self.laws) > MOST_LAWS:
             return None
         with at_precision(BALL_BITS):
@@ -640,7 +631,7 @@ class FewMessages:
             weights = self._weights or usual
             return self._of(laws, weights, n, limits), weights
 
-    def _of(self, laws: Sequence[BallGparv], weights: Sequence[float], n: int, limits: Any) -> Compositions:
+    def _of(self, laws: Sequence[BallGparv], weights: Sequence[float], n: int, limits: Limits) -> Compositions:
         return Compositions([Kind.of(g, w) for g, w in zip(laws, weights, strict=True)], n - 1, limits)
 
 

@@ -180,11 +180,8 @@ def _plan(epoch: Round, level: Level, log_least: float) -> Data:
     assert isinstance(epoch, OneEpoch)
     plan = epoch.found(level, log_least).plan()
     if plan is None:
-        raise ArgumentError(
-            "certificate",
-            Problem("no terms are known that show this end to the verifier"),
-            "take a larger delta, or more noise",
-        )
+        what = Problem("no terms are known that show this end to the verifier")
+        raise ArgumentError("certificate", what, "take a larger delta, or more noise")
     found: Data = _as_data(plan)
     return found
 

@@ -291,9 +291,8 @@ def _has_moments(found: Round, are_whole: bool) -> bool:
         return bool(found.rate == 1)
     if not isinstance(found, Allocation) or found.shifts != WITH_WITHOUT:
         return False
-    return isinstance(found.step, GaussianStep) or (
-        isinstance(found.step, DiscreteGaussianStep) and are_whole and not found.swapped
-    )
+    is_discrete = isinstance(found.step, DiscreteGaussianStep) and are_whole and not found.swapped
+    return is_discrete or isinstance(found.step, GaussianStep)
 
 
 def _divergence(found: Round, order: fmpq) -> arb:
@@ -560,19 +559,15 @@ def from_dp_event(event: Any, *, neighbours: str | None = None) -> Training:
     if kind == "GaussianDpEvent":
         return poisson(noise=_gaussian(event), steps=count, rate=1, neighbours=neighbours)
     if kind == "PoissonSampledDpEvent" and type(event.event).__name__ == "GaussianDpEvent":
-        return poisson(
-            noise=_gaussian(event.event), steps=count, rate=_double(event.sampling_probability), neighbours=neighbours
-        )
+        noise, rate = _gaussian(event.event), _double(event.sampling_probability)
+        return poisson(noise=noise, steps=count, rate=rate, neighbours=neighbours)
     if "Allocation" in kind and hasattr(event, "num_steps"):
         inner = event if hasattr(event, "noise_multiplier") else event.event
         selected, epochs = (int(getattr(event, name, 1)) for name in ("num_selected", "num_epochs"))
-        noise = _gaussian(inner)
-        return random_allocation(
-            noise=noise, steps=int(event.num_steps), selected=selected, epochs=epochs * count, neighbours=neighbours
-        )
-    raise ArgumentError(
-        "event", Problem(f"{kind} is not supported"), "give Gaussian steps, or Poisson sampling of them"
-    )
+        sizes = {"steps": int(event.num_steps), "selected": selected, "epochs": epochs * count}
+        return random_allocation(noise=_gaussian(inner), neighbours=neighbours, **sizes)
+    told = Problem(f"{kind} is not supported")
+    raise ArgumentError("event", told, "give Gaussian steps, or Poisson sampling of them")
 
 
 def _gaussian(event: Any) -> GaussianStep:

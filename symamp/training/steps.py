@@ -99,9 +99,8 @@ class Step(PublicNames):
 
     def rough(self, shifts: Shifts) -> tuple[Floats, list[Floats]]:
         """Return messages, and logarithms of their masses in the three worlds up to a factor, in doubles."""
-        raise SupportMismatchError(
-            "selected", Problem(f"no lower end for {self!r} is known"), "take a GaussianStep or a TableStep"
-        )
+        what = Problem(f"no lower end for {self!r} is known")
+        raise SupportMismatchError("selected", what, "take a GaussianStep or a TableStep")
 
     def numbering(self, shifts: Shifts, rate: float, steps: int, size: int) -> Numbering:
         """Return a whole number for each message, in units of which the sum over all steps takes about ``size``."""
@@ -113,9 +112,8 @@ class Step(PublicNames):
         mean = float(weights @ logs / weights.sum())
         variance = float(weights @ (logs - mean) ** 2 / weights.sum())
         unit = (_PER_SIZE * sqrt(steps * variance) or 1.0) / size
-        return {"size": size, "first": 0, "places": [], "numbers": []} | self._numbers(
-            messages, np.clip(logs / unit, -_LARGEST_NUMBER, _LARGEST_NUMBER)
-        )
+        values = np.clip(logs / unit, -_LARGEST_NUMBER, _LARGEST_NUMBER)
+        return {"size": size, "first": 0, "places": [], "numbers": []} | self._numbers(messages, values)
 
     def _numbers(self, messages: Floats, values: Floats) -> Numbering:
         return {"numbers": np.floor(values).astype(int).tolist()}

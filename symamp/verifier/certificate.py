@@ -44,9 +44,8 @@ def verdict(data: Any, patience: int) -> Verdict:
         _opened(side, name)
     has_boxes = any(e.get("kind") == boxes_of_pairs.KIND for e in (sides["above"] or {}).get("evidence", ()))
     check = Check(patience * MOST_WORK * (MANY_PAIRS if has_boxes else 1 if _is_direct(sides) else MANY))
-    require(
-        sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
-    )
+    announced = sum(map(_planned, sides.values()))
+    require(announced <= check.most, f"too large: more than {check.most} operations are announced")
     with working(256):
         claim = Claim.of(check, data["claim"], INFINITY)
         settings = [Setting(check, item, f"settings[{i}]") for i, item in enumerate(data["settings"])]

@@ -118,9 +118,8 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
     _require(exact, "a point below of a round whose bounds are given, or whose table is rounded")
     orders = []
     subject: Any = None
-    for turned, entries in enumerate(
-        (curve["first"], curve["second"]) if curve["second"] is not None else (curve["first"],)
-    ):
+    listed = (curve["first"], curve["second"])[: 1 if curve["second"] is None else 2]
+    for turned, entries in enumerate(listed):
         _require(entries, "no points")
         points: list[Point] = []
         for p in entries:
@@ -145,10 +144,8 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
         mechanism = setting.groups[0].mechanism
         owner = mechanism if held is None else next(iter(members(check, held, [mechanism], "a point below")))
         weights = [(x, check.number(w)) for x, w in others]
-        law = (
-            owner.triple((x0, x1), weights) if weights else triples.itself(owner, (x0, x1), "a point below")
-        ).sampled(setting.rate)
-        law = setting.who.triple(check, law, order)
+        law = owner.triple((x0, x1), weights) if weights else triples.itself(owner, (x0, x1), "a point below")
+        law = setting.who.triple(check, law.sampled(setting.rate), order)
         alike = not setting.who.removal and owner.is_symmetric((x0, x1), [x for x, _ in others])
         _require(len(orders) == 2 or alike, "the other order is missing")
     return hull_below(_known(check, setting, curve, orders[0], orders[-1], law))

@@ -71,12 +71,9 @@ def enumerated(check: Any, groups: list[Group]) -> Number:
     def expected(j: int, left: int, partial: Number, reach: Number) -> Number:
         value, mass = atoms[j][0], power(j, 0)
         if j + 1 == first[group[j] + 1]:  # the last value of a group takes all that are left of it
-            last = j + 1 == len(atoms)
-            rest = (reach if reach > 0 else check.larger(reach)) if last else _EXACT_ZERO
-            further = None if last else counts[group[j + 1]]
-            return power(j, left) * (
-                rest if further is None else expected(j + 1, further, partial + left * value, reach)
-            )
+            if j + 1 == len(atoms):
+                return power(j, left) * (reach if reach > 0 else check.larger(reach))
+            return power(j, left) * expected(j + 1, counts[group[j + 1]], partial + left * value, reach)
         result, binomial = _EXACT_ZERO, mass
         for c in range(left, -1, -1):
             check.spend(node)

@@ -90,12 +90,8 @@ def verdict(data: Any, patience: int) -> Verdict:
             proved = low > check.number(claim["delta"]) if is_epsilon else low >= check.number(claim["lower"])
             require(proved, "below: the divergence is not proved to be as claimed", "invalid")
     checked = [f"{' and '.join(names)}, from above", *([] if trivial else [f"{below['direction']}, from below"])]
-    return Verdict(
-        "valid",
-        ", ".join((*said.told(claim), training.told())),
-        tuple(checked),
-        (training.theorem, *(f"stated: {quoted(x)}" for x in data["supposed"][:32])),
-    )
+    supposed = training.theorem, *(f"stated: {quoted(x)}" for x in data["supposed"][:32])
+    return Verdict("valid", ", ".join((*said.told(claim), training.told())), tuple(checked), supposed)
 
 
 def _require_shape(how: Any, what: str, further: dict[str, Any] | None = None) -> None:

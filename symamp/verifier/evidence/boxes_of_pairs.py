@@ -70,9 +70,8 @@ class _Stage:
         self.nodes = [check.fraction(x) for x in stage["nodes"]]
         self.others = [check.fraction(x) for x in data["others"]]
         self.sides = [[[check.number(x) for x in cell] for cell in stage[key]] for key in ("first", "second")]
-        check.require(
-            all(0 < len(x) <= _MOST_PLACES for x in (self.nodes, *self.sides)), f"{what}: too large, or no places"
-        )
+        good = all(0 < len(x) <= _MOST_PLACES for x in (self.nodes, *self.sides))
+        check.require(good, f"{what}: too large, or no places")
         self.places = [[check.fraction(cell[0]) for cell in stage[key]] + [_ONE] for key in ("first", "second")]
         for places in (self.nodes, self.others, *self.places):
             check.require(all(a < b for a, b in pairwise(places)), f"{what}: places out of order", "invalid")

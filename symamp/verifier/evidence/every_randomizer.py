@@ -66,9 +66,8 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
         ]
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for (atoms, null), _ in laws]
         check.spend(100 * len(laws), hard=True)
-        require(
-            all(v > 0 or v < 0 for atoms, _ in balls for v, _ in atoms), f"{what}: a value that may be 0", "invalid"
-        )
+        good = all(v > 0 or v < 0 for atoms, _ in balls for v, _ in atoms)
+        require(good, f"{what}: a value that may be 0", "invalid")
         parts.append(all_data_sets.bound(check, balls, [g for _, g in laws], n, plan, what))
     return reduce(larger, parts)
 

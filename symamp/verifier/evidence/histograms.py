@@ -34,9 +34,8 @@ def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end (above) or lower end (below) bounds the divergence, of all pairs or of one."""
     mechanism, check, n = at.owner(data, what), at.check, at.n
-    check.require(
-        isinstance(mechanism, Table) and n <= _MOST_USERS and at.rate == 1, f"{what}: no table, or too many users"
-    )
+    good = isinstance(mechanism, Table) and n <= _MOST_USERS and at.rate == 1
+    check.require(good, f"{what}: no table, or too many users")
     view, pairs = mechanism.view((0, 1)), mechanism.pairs if up else [(data["pair"][0], data["pair"][1])]
     size = len(view.inputs)
     check.require(all(0 <= x < size for pair in pairs for x in pair), f"{what}: no such pair")
