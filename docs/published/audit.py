@@ -88,7 +88,7 @@ def _vanishes(difference: sp.Expr, size: sp.Symbol, parameters: Sequence[Paramet
     q = quotient(difference)
     held = [i for i, g in enumerate(q.generators) if size in g.expr.free_symbols]
     if [q.generators[i].expr for i in held] == [size]:
-        return max(coefficients(q.num, held[0])) < max(coefficients(q.den, held[0]))
+        return max(coefficients(q.num, held)) < max(coefficients(q.den, held))
     falling = [f for f in sp.Mul.make_args(difference) if size in f.free_symbols]
     return bool(falling) and all(_falls(f, size, parameters) for f in falling)
 
