@@ -551,7 +551,8 @@ def of_rounds(
     usual = _SLOW_ACCURACY if slow else max((_ACCURACY, *(_OF_GAP * x for x in gaps)))
     apart = max((_APART * min(_WIDTH * usual, _WIDEST), *(2.0 * _APART * x for x in gaps)))
     numbers = replace(begun, accuracy=usual, share=_SHARE, apart=apart)
-    told = [up for up in ((False,) if slow else sides) if _is_estimated(first, up)]
+    is_end = begun.start in (numbers.least, numbers.most)  # a goal that is missed, or met, by all numbers
+    told = [up for up in ((False,) if slow else sides) if not is_end and _is_estimated(first, up)]
     return proofs(goal, numbers, ask, estimate, told, sides)
 
 

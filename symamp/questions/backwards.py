@@ -22,9 +22,9 @@ slope of what is constant, and slopes that say nothing."""
 _NEAR, _SAME, _COARSEST = 3.0, 1e-12, 2e-3
 """How far beyond the root a proof may be, in units of the accuracy; places near to an end, relatively, are it; and the
 largest accuracy where the other end is far."""
-_GUESSES, _SLOWLY, _CLOSE, _CLOSER = 12, 0.5, 0.05, 0.01
-"""Estimates by which a place to begin is found; by which factor each should be nearer; and how near it is sought by
-rough ones, and by those of an end."""
+_GUESSES, _SLOWLY, _LEVEL, _CLOSE, _CLOSER = 12, 0.5, 1e-4, 0.05, 0.01
+"""Estimates by which a place to begin is found; by which factor each should be nearer; a slope of what hardly changes;
+and how near it is sought by rough ones, and by those of an end."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +187,11 @@ def guessed(goal: Goal, numbers: Range, roughly: Callable[[float], float], close
     """
     x, sign, log_delta = numbers.start, 1.0 if numbers.rising else -1.0, goal.target.log_delta
     slope, last, ends, former, reach = sign * numbers.slope, None, dict[bool, float](), inf, 1.0
-    for _ in range(_GUESSES):
+    seen = set[float]()
+    while len(seen) < _GUESSES and x not in seen:
+        seen.add(x)
         at, log_value = numbers.place(x), roughly(x)
-        value, is_told = bent(log_value, log_delta), _is_told(log_value, log_delta)
+        value, is_told, found = bent(log_value, log_delta), _is_told(log_value, log_delta), slope
         if is_told and last is not None and at != last[0]:
             found = (value - last[1]) / (at - last[0])
             slope = found if sign * found > _FLAT else slope
@@ -201,6 +203,8 @@ def guessed(goal: Goal, numbers: Range, roughly: Callable[[float], float], close
         if is_slow := not abs(value) <= _SLOWLY * former:
             reach *= 2.0
         aim, former = at + reach * step if low == high else at + step, abs(value)
+        if low == high and abs(found) < _LEVEL:  # the end of the range tells
+            aim = numbers.place(numbers.most if step > 0.0 else numbers.least)
         x = numbers.admitted((low + high) / 2.0 if low < high and (is_slow or not low < aim < high) else aim, 1)
     return replace(numbers, start=x, slope=abs(slope))
 

@@ -12,6 +12,7 @@ from oracle import world
 from oracle.histograms import divergence_of_users, randomized_response
 
 import symamp as sa
+from symamp.accounting.composition import Composition
 
 E, EPS = Fraction(3, 2), "log(3/2)"
 KRR = sa.RandomizedResponse(k=16)
@@ -299,3 +300,13 @@ def test_leaks_of_two_rounds_are_found_from_both_sides():
     family, goal = sa.SubsetSelection(d=16, k=4), {"n": 10**6, "eps": 1, "delta": "1e-8"}
     found = sa.largest_eps0(family, **goal, rounds=2, participation=some)
     assert 0.5606 < found.lower < found.upper < 1.004 * found.lower
+
+
+def test_no_number_of_users_hides_a_leak(monkeypatch):
+    """Delta hardly falls with n: the largest n is asked about at once, and estimates are not made there."""
+    asked, known = [], Composition.log_estimate
+    monkeypatch.setattr(Composition, "log_estimate", lambda self, *args: asked.append(self) or known(self, *args))
+    some = sa.participation(leaks="1/1000")
+    found = sa.least_n(sa.RandomizedResponse(k=2, eps0=2), eps=1, delta="1e-8", rounds=3, participation=some)
+    assert found.upper == math.inf
+    assert len(asked) <= 5
