@@ -155,7 +155,7 @@ class _Search:
             if found is None:
                 break
             # Below 0 the lower sum says nothing yet, and a gap that grows is no reason to keep the former.
-            if best is None or not found.gap >= best.gap or found.upper < best.upper:
+            if best is None or not found.gap >= best.gap or 0.0 < found.upper < best.upper:
                 best = found
             if found.gap <= gap or self._is_misjudged(found, gap):
                 break
