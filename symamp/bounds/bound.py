@@ -404,10 +404,11 @@ class MaxOverSearchedPairs(MaxOverPairs):
         """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
 
         What is proposed depends on eps: it is asked for again at each eps that is found. Only the one that is left is
-        evaluated with more care than it takes to compare them.
+        evaluated with more care than it takes to compare them, if its estimates can be told so closely.
         """
         root, best = self._compared(n, log_delta, replace(settings, gap=max(settings.gap, ROUGH.gap)), start, first)
-        return (best.root(n, log_delta, settings, root) if 0.0 < root < inf else root), best
+        is_close = best.estimate_error > 0.0 or not 0.0 < root < inf
+        return (root if is_close else best.root(n, log_delta, settings, root)), best
 
     def _compared(
         self, n: int, log_delta: float, settings: Settings, start: float | None, first: PairBound | None

@@ -58,7 +58,7 @@ LATTICE_SUM, CERTIFIED_LATTICE_SUM = 17_000.0, 60_000.0
 """Sums on lattices: their sizes are limited, and hardly depend on the law."""
 LAW, ABOVE = Work(30.0, 3.0), Work(260.0, 15.0)
 """A law at a level, and the law above several; atoms."""
-SADDLES, LINES, TERM, PROGRAM = Work(1000.0, 1.0), Work(500.0, 4.5), Work(260.0, 0.0063), 3300.0
+SADDLES, LINES, TERM, PROGRAM = Work(1000.0, 1.0), Work(500.0, 4.5), Work(260.0, 0.0063), 600.0
 """The search over all data sets: saddle points (values), lines of integration (rates x values), an integral
 (frequencies x what ``log_term`` says), a linear program."""
 CELL = Work(260.0, 5.6)

@@ -408,7 +408,6 @@ def log_term(
         return unusable
     steps = int(np.ceil(2.5 * top / width))
     classes, messages = g.values.shape
-    limits.charge(TERM.of(steps * classes * (messages * (1.0 + classes / 10.0) + 30.0)))
     u, used, parts = np.linspace(0.0, top, steps + 1), list[Floats](), list[Floats]()
     # Far away few frequencies matter; those where the classes with the largest M(s) are negligible do so for no class.
     least = -inf if reach is not None else _NEGLIGIBLE / (n - 1)
@@ -420,6 +419,7 @@ def log_term(
         used.append(kept)
         parts.append(log_integrands(g, log_m, size, n, weights))
     u, value = np.concatenate(used), np.concatenate(parts)
+    limits.charge(TERM.of(classes * (steps * messages + len(u) * (messages * classes / 10.0 + 30.0))))
     if not u.size:  # all |M| are lost to rounding
         return unusable
     value += (0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u))[:, None]

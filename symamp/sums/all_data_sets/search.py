@@ -37,8 +37,8 @@ _HOPELESS = 30.0
 LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
 _ROUNDS, OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
 _SMOOTHEST = 0.02
-_FEWER_TERMS, _FEWER_FREQUENCIES = 5e-4, 5e-3
-"""What a bound may grow by in the logarithm where it has fewer terms, and a poor one where it has fewer frequencies."""
+_FEWER_TERMS = 5e-4, 5e-3
+"""What a sharp bound, and a poor one, may grow by in the logarithm where it has fewer terms, or fewer frequencies."""
 _FEWER_CLASSES, _OF_DOMINATED, _ALIKE = 0.7, 0.1, 1e-9
 """Up to which part of the classes are searched without the others, what these count for in c then, and up to which part
 of the largest transforms are told apart."""
@@ -70,7 +70,7 @@ def search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
     """Return good parameters, None if there are none: too few positive messages are expected."""
     with np.errstate(all="ignore"):  # what overflows is no candidate
         worst = _undominated(g)
-        if len(worst) > _FEWER_CLASSES * len(g.values):
+        if len(worst) == len(g.values):
             return _search(g, n, limits)
         found = _search(g.only(worst), n, limits)
         if found is None:
@@ -82,12 +82,13 @@ def search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
 
 
 def _undominated(g: floats.FloatClasses) -> list[int]:
-    """Return the classes whose stop-loss transforms are below that of no other with the same E[z+]."""
+    """Return the classes whose stop-loss transforms are below that of no other with the same E[z+]; all if most are."""
     heights, gains = heights_at(g, np.unique(np.append(g.values, 0.0))), g.gains
     below = (heights[:, None, :] <= heights + _ALIKE * heights.max()).all(axis=2)
     below &= np.abs(gains[:, None] - gains) <= _ALIKE * gains.max()
     earlier = np.tri(len(heights), k=-1, dtype=bool)
-    return np.flatnonzero(~(below & (~below.T | earlier)).any(axis=1)).tolist()
+    found: list[int] = np.flatnonzero(~(below & (~below.T | earlier)).any(axis=1)).tolist()
+    return found if len(found) <= _FEWER_CLASSES * len(heights) else list(range(len(heights)))
 
 
 def _search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
@@ -103,13 +104,39 @@ def _search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
     best = None if bad is None else _Columns(g, n, near, log_size, limits).found(bad)
     if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
         return best
+    best = _thinned(g, n, best, limits)
     p, is_sharp = best.parameters, best.excess <= SHARP
     # Poor parameters bear more smoothing: they need fewer frequencies, and |M|^N returns less often.
     factor = sqrt(min(floats.smoothing(n) / floats.SMOOTHER, 1.0) if is_sharp else _SMOOTHEST / floats.SMOOTHER)
     p = replace(p, terms=tuple(replace(t, sigma=t.sigma * factor) for t in p.terms))
     other = _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size, limits)
-    is_better = other is not None and (is_sharp or other.log_value < best.log_value + _FEWER_FREQUENCIES)
+    is_better = other is not None and (is_sharp or other.log_value < best.log_value + _FEWER_TERMS[1])
     return other if is_better else best
+
+
+def _thinned(g: floats.FloatClasses, n: int, found: Found, limits: Limits) -> Found:
+    """Return parameters with fewer terms, where the bound hardly grows without those that take most frequencies."""
+    p, log_size = found.parameters, found.log_value - found.excess
+    P = max((n - 1) * g.gain, p.p_lo)
+    log_bads = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
+    costs = np.array(
+        [floats.log_term(g, n, t, p.p_lo, row, limits) for t, row in zip(p.terms, found.weights, strict=True)]
+    )
+    lam, kept = np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
+    weights = np.array([t.a for t in p.terms])
+    spread = [(n - 1) * float(g.variance(t.s, t.lam).max()) + 2.0 / t.s**2 for t in p.terms]
+    for k in sorted(kept, key=lambda k: -sqrt(spread[k]) / p.terms[k].sigma):
+        fewer = [i for i in kept if i != k]
+        limits.charge(PROGRAM)
+        solved = _majorant(p.p_lo, P, P * lam[fewer], costs[fewer], log_bads) if fewer else None
+        if solved is not None:
+            by_class = np.logaddexp.reduce([log_bads, *(np.log(solved[0])[:, None] + costs[fewer])])
+            if by_class.max() < found.log_value + _FEWER_TERMS[found.excess > SHARP]:
+                kept, weights = fewer, solved[0]
+    used = [(i, a) for i, a in zip(kept, weights.tolist(), strict=True) if a > 0.0]
+    fewer_terms = replace(p, terms=tuple(replace(p.terms[i], a=a) for i, a in used))
+    rows = found.weights[[i for i, _ in used]]
+    return _evaluated(g, n, fewer_terms, rows, found.binding, found.saddle, log_size, limits) or found
 
 
 class _Columns:
@@ -194,19 +221,21 @@ class _Columns:
                     self._g, self._n, self._lines[k], p_lo, self._rows[k], self._limits, _RETURNS
                 )
             asked |= new
-        a, binding = self._thinned(p_lo, costs, log_bads, a, binding)
+        if self._positive > floats.FEW_POSITIVE:
+            a, binding = self._without_smallest(p_lo, costs, log_bads, a, binding)
         return a, binding, np.log(a) + costs.max(axis=1)
 
-    def _thinned(
+    def _without_smallest(
         self, p_lo: float, costs: Floats, log_bads: Floats, a: Floats, binding: Floats
     ) -> tuple[Floats, Floats]:
         """Return weights of fewer terms, where the bound hardly grows without the smallest ones, and what counts."""
 
         def log_bound(weights: Floats) -> float:
-            return float(np.logaddexp.reduce([log_bads, *(np.log(weights)[:, None] + costs)]).max())
+            used = weights > 0.0
+            return float(np.logaddexp.reduce([log_bads, *(np.log(weights[used])[:, None] + costs[used])]).max())
 
         P, lam = max((self._n - 1) * self._g.gain, p_lo), np.array([t.lam for t in self._lines])
-        kept, most = np.flatnonzero(a > 0.0), log_bound(a) + _FEWER_TERMS
+        kept, most = np.flatnonzero(a > 0.0), log_bound(a) + _FEWER_TERMS[0]
         for k in sorted(kept, key=(np.log(a) + costs.max(axis=1)).__getitem__):
             fewer = kept[kept != k]
             self._limits.charge(PROGRAM)
@@ -329,14 +358,18 @@ def carried(
     what is ``enough``; p_lo and the majorant are the same. ``gain`` is E[G_+] of another pair of inputs, if they are of
     one: then units and the choice of c are those of this pair, and p_lo is smaller if it has to be.
     """
+    worst, count = _undominated(g), len(g.values)
+    g = g.only(worst)
     limits.charge(SADDLES.of(g.values.size))
     with np.errstate(all="ignore"):
         near = floats.saddles(g, n)
         if gain is not None:
             enough = max(enough, found.log_value - _RULED_OUT_BY)
             found = _in_units(found, g.gain / gain)
-            weights = np.where(np.arange(len(g.values)) == near[0][1], 1.0, OTHERS)
-            found = replace(found, binding=weights, weights=np.tile(weights, (len(found.log_terms), 1)))
+            weights = np.where(np.arange(count) == worst[near[0][1]], 1.0, OTHERS)
+            tall = np.tile(found.rests.max(axis=1, keepdims=True), count)
+            rows, by_class = np.tile(weights, (len(found.log_terms), 1)), np.full(count, found.log_value)
+            found = replace(found, binding=weights, weights=rows, rests=tall, by_class=by_class)
         log_size = max(floats.log_size_at(g.only([x]), n, v) for _, x, v in near)
         is_good, drift = found.excess < SHARP, _DRIFT
         reached = _REACHED if is_good else _REACHED_POOR
@@ -366,12 +399,9 @@ def carried(
             log_bads, p = log_bads - less * tilt_a, replace(p, p_lo=share * p.p_lo)
             terms = tuple(replace(t, a=t.a / share**2, lam=t.lam / share) for t in terms)
         # The share beyond the main lobe changes little, but for laws that return to it again and again.
-        if gain is not None:
-            found = replace(found, rests=np.tile(found.rests.max(axis=1, keepdims=True), len(g.values)))
-        reach, rests = (LOBE, found.rests) if is_good else (None, np.zeros_like(found.weights))
-        integrals = [
-            floats.log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(terms, found.weights, strict=True)
-        ]
+        reach, rests = (LOBE, found.rests[:, worst]) if is_good else (None, 0.0)
+        rows = found.weights[:, worst]
+        integrals = [floats.log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(terms, rows, strict=True)]
         by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
         by_class = np.logaddexp.reduce([log_bads, *by_term])
         value = float(by_class.max())
@@ -380,12 +410,14 @@ def carried(
         most = inf if far else found.excess + drift + (_DRIFT_POOR if gain is None else -1.0) * poor
         if not (value - log_size <= most or value < enough) or not isfinite(value):
             return None
+    every = found.by_class + (value - found.log_value)
+    every[worst] = by_class
     return replace(
         found,
         parameters=floats.Parameters(p.p_lo, tilt_a, tilt_b, terms),
         log_value=value,
         log_terms=tuple(by_term.max(axis=1).tolist()),
-        by_class=by_class,
+        by_class=every,
         excess=value - log_size,
         saddle=saddle,
     )
