@@ -671,8 +671,11 @@ class SampledRound(Round):
         found = self.base.below(log1p(expm1(eps) * self.of / self.n))
         if found is None:
             return None
-        assert is_triple(found[0])  # of those who are drawn everyone takes part
-        return Drawn.of(found[0], sp.Rational(self.n, self.of)), found[1]
+        triple, at = found[0], Level.of_float(eps)
+        assert is_triple(triple)  # of those who are drawn everyone takes part
+        # Where a sample is small one order is much worse than the other.
+        drawn = (Drawn.of(order, sp.Rational(self.n, self.of)) for order in (triple, triple.swapped()))
+        return max(drawn, key=lambda x: x.log_estimate(at, found[1], _search())), found[1]
 
 
 def _least_of_levels(points: Iterable[curves.CurvePoint]) -> tuple[curves.CurvePoint, ...]:

@@ -4,7 +4,7 @@ import pickle
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from math import comb, inf
+from math import comb, exp, inf
 from random import Random
 
 import flint
@@ -610,3 +610,20 @@ def test_answers_of_all_kinds_of_rounds_travel_and_have_a_hash():
         again = pickle.loads(pickle.dumps(answer))
         assert hash(answer) == hash(again) == hash(asked.delta("1/2", gap=0.1))
         assert again == answer
+
+
+def test_a_sample_has_the_worse_order():
+    """Of binary responses, all others at one input: the counts of one message are mixtures of binomial laws."""
+    n, people, p = 96, 960, exp(4) / (1 + exp(4))
+    counts = range(n + 1)
+    without = [comb(n, k) * (1 - p) ** k * p ** (n - k) for k in counts]
+    others = [comb(n - 1, k) * (1 - p) ** k * p ** (n - 1 - k) for k in range(n)] + [0.0]
+    drawn = [p * others[k - 1] * (k > 0) + (1 - p) * others[k] for k in counts]
+    own = [(1 - n / people) * a + n / people * b for a, b in zip(without, drawn, strict=True)]
+    profile = sa.profile(sa.RandomizedResponse(k=2, eps0=4), n=n).sampled(n=n, of=people)
+    for eps in ("0.1", "0.2", "0.4"):
+        worlds = ((own, without), (without, own))
+        known = [sum(max(a - exp(float(eps)) * b, 0) for a, b in zip(*w, strict=True)) for w in worlds]
+        assert known[0] > 1.2 * known[1]
+        answer = profile.delta(eps)
+        assert 0.99 * known[0] < answer.lower < (1 + 1e-9) * known[0] < answer.upper
