@@ -950,7 +950,8 @@ class Grid:
         (first, other), hidden = self._ends
         largest, alone = float((first / hidden).max()), n * (e - 1.0) + 2.0 * sqrt(n)
         low, high = min(largest, alone) / _CAP_RANGE, min(2.0 * largest, _CAP_RANGE * alone)
-        caps = _CAPS[slice(*np.searchsorted(_CAPS, (low, high)))]
+        first_cap, end = np.searchsorted(_CAPS, (low, high)).tolist()
+        caps = _CAPS[min(first_cap, len(_CAPS) - 1) :][: max(end - first_cap, 1)]
         kept = np.minimum(first, caps[:, None] * hidden)
         taken, w, drift = (first - kept).sum(axis=1), (kept - e * other) / other, e - 1.0
         squares = (w * w) @ other

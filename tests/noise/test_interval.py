@@ -788,6 +788,12 @@ def test_gaussian_noise_of_small_scale_has_no_bound_but_an_answer():
     assert part.root(10**4, log(1e-6), Settings(), 1.94) > 1.94
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_ratios_beyond_all_doubles_have_the_largest_cap():
+    grid = grid_of(sa.Gaussian(sigma="1/2"), Cut(-860))
+    assert grid.best_cap(10**9, exp(30.0))[0] > 2.0**39
+
+
 @pytest.mark.parametrize(
     ("noise", "n", "others"),
     [
