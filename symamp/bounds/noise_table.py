@@ -1110,7 +1110,9 @@ class Grid:
         for x in {place, *(x for pair in pairs for x in pair)} - self._known.keys():
             self._known[x] = self._base.rows([x])[0]
         row = self._known[place] * self.shape.thinned(length, self._slopes)
-        return max(float(((self._known[a] - self._known[b]) ** 2 / row).sum()) for a, b in pairs)
+        squares = ((self._known[a] - self._known[b]) ** 2 for a, b in pairs)
+        # thinned to nothing, a row of 0 costs nothing only where the pair does not differ
+        return max(float(np.divide(x, row, out=np.where(x > 0.0, inf, 0.0), where=row > 0.0).sum()) for x in squares)
 
     @cached_property
     def _known(self) -> dict[float, Floats]:

@@ -841,6 +841,11 @@ def test_truncated_noise_that_is_not_shown_to_be_like_that_is_refused(noise, why
         sa.epsilon(noise, n=1000, delta="1e-6", method="interval")
 
 
+def test_places_of_others_where_densities_underflow():
+    """Thinned to nothing, others of two messages are 0 where both compared inputs are."""
+    assert len(grid_of(sa.Gaussian(sigma="1/2"), Cut(-880, 1e12)).places) > 2
+
+
 def test_noise_that_is_truncated_is_seen():
     """Formulas by hand; a mass that is right at the ends and in the middle alone, and other densities, are not it."""
     whole = (sp.S.Zero, sp.S.One), (sp.S.Zero, sp.S.One)
