@@ -129,6 +129,8 @@ def whole_number(value: object, name: str, most: int, accepted: str = "", *, lea
     1000
     """
     told = accepted or f"an integer from {least} to {most}"
+    if value is None:
+        raise ArgumentError(name, value, told)
     return int(_within(value, name, told, lambda x: bool(x.is_Integer and least <= x <= most)))
 
 

@@ -30,6 +30,6 @@ def main(path: str, patience: int = 1) -> int:
             verdict = verify(file.read(MOST_BYTES + 1), patience)
     except (ValueError, OSError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
-        verdict = Verdict("malformed", f"cannot read the file: {why}", error="Malformed")
+        verdict = Verdict("malformed", f"cannot read the file {path}: {why}", error="Malformed")
     print(verdict.text())
     return ("valid", "invalid", "malformed").index(verdict.status)
