@@ -109,7 +109,7 @@ class Inverse(TwoEnds):
         >>> import symamp as sa
         >>> weekly = {"eps": 1, "delta": "1e-8", "rounds": 30, "rate": "1/10"}
         >>> print(sa.least_n(sa.RandomizedResponse(k=2, eps0=4), **weekly).caution)
-        WIDE: upper/lower = 2.16: the bounds behind both ends are apart; ask for epsilon at an end: its text says why
+        WIDE: upper/lower = 1.84: the bounds behind both ends are apart; ask for epsilon at an end: its text says why
         """
         neighbours = self.quantity != "eps0" and self.upper <= self.lower + 1
         if neighbours or not WIDE * self.lower < self.upper < inf or self.lower == 0:

@@ -125,12 +125,12 @@ def test_pairs_enclose_the_curve_and_its_powers_often():
 def test_tests_of_a_pair_make_one_below_it(seed):
     """Of some sets of outcomes their chances, by less on P and by more on Q; the power of two is below, too."""
     random = Random(seed)
-    p, q = ([Fraction(random.randint(0, 9), 45) for _ in range(5)] for _ in range(2))
-    p[0], q[0] = 1 - sum(p[1:]), 1 - sum(q[1:])
+    first, second = ([Fraction(random.randint(0, 9), 45) for _ in range(5)] for _ in range(2))
+    first[0], second[0] = 1 - sum(first[1:]), 1 - sum(second[1:])
     tests = []
     for _ in range(6):
-        chosen = [random.random() < 0.5 for _ in p]
-        low, high = (sum(x for x, c in zip(row, chosen, strict=True) if c) for row in (p, q))
+        chosen = [random.random() < 0.5 for _ in first]
+        low, high = (sum(x for x, c in zip(row, chosen, strict=True) if c) for row in (first, second))
         tests.append((low * Fraction(9, 10), min(high * Fraction(11, 10), Fraction(1))))
     pair = optimistic(
         CurvePoints.of_tests([(fmpq(*a.as_integer_ratio()), fmpq(*b.as_integer_ratio())) for a, b in tests])
@@ -141,7 +141,8 @@ def test_tests_of_a_pair_make_one_below_it(seed):
     for E in map(Fraction, ("0", "1/2", "1", "3/2", "4")):
         best = max([Fraction(0), 1 - E, *(a - E * b for a, b in tests)])
         assert f(pair.divergence(q(E))) == best
-        twice = sum(max(a * c - E * b * d, 0) for a, b in zip(p, q, strict=True) for c, d in zip(p, q, strict=True))
+        pairs = list(zip(first, second, strict=True))
+        twice = sum(max(a * c - E * b * d, 0) for a, b in pairs for c, d in pairs)
         powers = sum(a * c * max(1 - E / (e * g), 0) for e, a in mine for g, c in mine)
         infinite = f(pair.infinite)
         assert powers + 1 - (1 - infinite) ** 2 <= twice
