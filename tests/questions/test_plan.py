@@ -205,6 +205,7 @@ def test_lost_reports_make_the_error_larger():
     assert "dropout=1/5" in some.to_dict()["participation"]
 
 
+@pytest.mark.slow
 def test_budgets_that_differ_much_are_scaled_to_the_goal():
     """With leaks eps is that of largest losses: both attributes together need smaller budgets than each of its kind."""
     families = {"page": [sa.RandomizedResponse(k=16)], "minutes": [sa.OneBitMean()]}
