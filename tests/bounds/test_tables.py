@@ -120,6 +120,7 @@ def test_laws_of_constants_are_those_of_the_formulas(name):
                 )
 
 
+@pytest.mark.slow
 def test_columns_in_proportion_have_a_certificate():
     """Equal ratios of different entries are one component: its lower end was refused where they were two."""
     assert sa.epsilon(constant_mechanism("proportional columns"), n=100, delta="1e-8").certificate()

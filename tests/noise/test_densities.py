@@ -178,6 +178,7 @@ def test_no_pair_of_thirteen_inputs_is_worse_than_the_ends_of_laplace_noise(n, e
         assert float(enclosed(noise.law(pair), level, n, ROUGH).lower) <= float(worst.upper)
 
 
+@pytest.mark.slow
 def test_others_in_the_middle_of_truncated_noise_are_worse_than_at_the_ends():
     whole = sa.DensityMechanism(TRUNCATED, inputs=(0, 1), messages=(0, 1))
     answer = sa.delta(whole, n=10**4, eps="0.0197")

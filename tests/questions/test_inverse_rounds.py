@@ -241,6 +241,7 @@ def test_rates_are_one_over_a_whole_number(rate):
         sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps=1, delta="1e-6", rate=rate)
 
 
+@pytest.mark.slow
 def test_no_number_of_users_is_enough():
     found = sa.least_n(sa.RandomizedResponse(k=16, eps0=60), eps="0.1", delta="1e-8")
     assert (found.lower, found.upper, found.private) == (10**18 + 1, math.inf, None)
@@ -274,6 +275,7 @@ def of_two_groups(users):
     return sa.heterogeneous([(users, free), (users, fixed)], shuffled="messages")
 
 
+@pytest.mark.slow
 def test_losses_that_are_far_below_zero():
     """The other order has losses of -50, of which all bits are known."""
     found = sa.profile(of_two_groups(500).at(eps0=50)).rounds(30).epsilon("1e-6", gap=1e-2)

@@ -450,6 +450,7 @@ def test_rounds_against_all_data_sets_and_all_ways_to_choose_them(seed):
         assert answer.lower > 0 or twice.delta(E) < F(1, 100)
 
 
+@pytest.mark.slow
 def test_a_group_by_itself_and_all_of_them():
     coins = [sa.RandomizedResponse(k=3, eps0=x) for x in (1, 2)]
     crowd = sa.heterogeneous([(400, coins[0]), (600, coins[1])], shuffled="messages")
@@ -608,6 +609,7 @@ def test_groups_that_are_alike_are_users_of_one_mechanism():
     assert sa.delta(apart, eps="1/2").upper == sa.delta(crowd, eps="1/2").upper
 
 
+@pytest.mark.slow
 def test_questions_backwards_with_participation():
     family = sa.heterogeneous(
         [(20, sa.RandomizedResponse(k=2)), (10, sa.RandomizedResponse(k=2, eps0="1/2"))], shuffled="messages"

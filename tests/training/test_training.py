@@ -1152,6 +1152,7 @@ def test_renyi_divergences_of_integers():
         assert low <= high < (1.0 + 1e-12) * low
 
 
+@pytest.mark.slow
 def test_renyi_divergences_of_several_steps():
     """Blocks bound them from above, all blocks count, and a statistic from below."""
     one = allocation(noise=normal(2), steps=4, selected=2, epochs=3)
@@ -1166,6 +1167,7 @@ def test_renyi_divergences_of_several_steps():
         assert 0.8 * value < found.lower[0] <= value <= found.upper[0] < 1.5 * value
 
 
+@pytest.mark.slow
 def test_renyi_divergences_of_shuffled_batches():
     """From below those of data in which all others are opposite, from above those of the Gaussian mechanism."""
     one = allocation(noise=normal(2), steps=3, epochs=2)

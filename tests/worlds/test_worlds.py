@@ -23,7 +23,7 @@ def falsehoods(seed, first, last, slow):
     return found
 
 
-@pytest.mark.parametrize("chunk", some(range(20), lambda chunk: chunk in (0, 12)))
+@pytest.mark.parametrize("chunk", some(range(20), lambda chunk: chunk == 12))
 def test_random_worlds(chunk):
     """Two thousand worlds, with few of the questions that take long; ``tests.worlds.run --one`` shows one of them."""
     assert falsehoods(1, chunk * CHUNK, (chunk + 1) * CHUNK, slow=0.2) == []
