@@ -44,9 +44,8 @@ class Claim(NamedTuple):
         with working(256):
             lower, upper, at = (check.number(data[x]) for x in ("lower", "upper", key))
             require(0 < at < 1 if is_epsilon else 0 <= at < most, "claim: a number out of range")
-            good = (
-                lower >= 0 and upper >= 0 and (is_epsilon or (lower <= 1 and upper <= 1))
-            )  # false of what is no number
+            # All are false of what is no number.
+            good = lower >= 0 and upper >= 0 and (is_epsilon or (lower <= 1 and upper <= 1))
             require(good, "claim: a number out of range")
             if lower > upper:
                 raise CrossedEnds("claim: the lower end is above the upper end")
