@@ -827,7 +827,7 @@ def undefined_part(written: sp.Expr, points: Sequence[Point], integers: Collecti
     'logarithms of what is positive at all admissible parameters; it is not at x = -1'
     """
     names = _names(written)
-    partial = [f for f in _parts(written) if _is_partial(f)]
+    partial = [(f, kind) for f in _parts(written) if (kind := _partial_kind(f))]
     if not names or not partial:
         return None
     seen = {tuple((name, point[name]) for name in sorted(names)) for point in points if names <= point.keys()}
@@ -835,8 +835,8 @@ def undefined_part(written: sp.Expr, points: Sequence[Point], integers: Collecti
     places: list[Point] = [dict(items) for items in simple]
     with at_precision(_POINT_PRECISION):
         values = node_values(written, places)
-        for f in partial:
-            found = _at_points(f, values, places) or _between(f, values, places, integers)
+        for f, kind in partial:
+            found = _at_points(f, kind, values, places) or _between(f, kind, values, places, integers)
             if found is not None:
                 return f, found
     return None
@@ -856,17 +856,20 @@ def _names(formula: sp.Expr) -> set[str]:
     return {f.name for f in _parts(formula) if f.is_Symbol}
 
 
-def _is_partial(f: sp.Expr) -> bool:
-    """Whether a function is not defined for every number: binomial(n, 2) is a polynomial, binomial(n, k) counts."""
-    kind = kind_of(f)
-    if kind == "power":
-        return not (f.args[1].is_Integer and f.args[1] >= 0)
-    return kind == "log" or (kind == "binomial" and not f.args[1].is_Rational)
+def _partial_kind(f: sp.Expr) -> str:
+    """Return what a function is that has no value for some numbers, else "": binomial(n, 2) is a polynomial."""
+    match kind := kind_of(f):
+        case "log":
+            return kind
+        case "power":
+            return "" if f.args[1].is_Integer and f.args[1] >= 0 else kind
+        case "binomial":
+            return "" if f.args[1].is_Rational else kind
+    return ""
 
 
-def _at_points(f: sp.Expr, values: dict[sp.Expr, list[arb]], places: Sequence[Point]) -> str | None:
-    bases = values[f.args[0]]
-    kind, exponents = kind_of(f), values[f.args[-1]]
+def _at_points(f: sp.Expr, kind: str, values: dict[sp.Expr, list[arb]], places: Sequence[Point]) -> str | None:
+    bases, exponents = values[f.args[0]], values[f.args[-1]]
     for point, base, exponent in zip(places, bases, exponents, strict=True):
         at = ", ".join(f"{name} = {value}" for name, value in point.items())
         if kind == "log":
@@ -883,9 +886,8 @@ def _at_points(f: sp.Expr, values: dict[sp.Expr, list[arb]], places: Sequence[Po
 
 
 def _between(
-    f: sp.Expr, values: dict[sp.Expr, list[arb]], places: Sequence[Point], integers: Collection[str]
+    f: sp.Expr, kind: str, values: dict[sp.Expr, list[arb]], places: Sequence[Point], integers: Collection[str]
 ) -> str | None:
-    kind = kind_of(f)
     if kind == "binomial" or (kind == "power" and not all(exponent < 0 for exponent in values[f.args[1]])):
         return None
     for factor in _factors(f.args[0]):
