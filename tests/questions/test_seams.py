@@ -45,14 +45,6 @@ def test_the_budget_of_all_inputs_and_of_the_compared_ones():
     assert (laplace.local_ratio(), laplace.compared_ratio()) == (sp.exp(2), sp.E)
 
 
-def test_one_attribute_is_bounded_by_what_others_may_hold():
-    truth = Fraction("0.331237792")  # rounded down; by enumeration in tests/worlds
-    for method in (None, "generic", "variation_ratio", "standard_clone", "generic_all_data_sets", "envelope"):
-        assert Fraction(sa.delta(ATTRIBUTE, n=4, eps=0, method=method).upper) >= truth
-    with pytest.raises(SupportMismatchError, match="any two inputs are compared"):
-        sa.delta(ATTRIBUTE, n=4, eps=0, method="two_level")
-
-
 def test_no_loss_exceeds_the_largest_ratio_of_compared_inputs():
     assert sa.delta(ATTRIBUTE, n=4, eps="log(3)").upper == 0.0
     assert sa.epsilon(NEAR.near(1), n=1, delta="1e-9").upper <= math.log(34 / 33) * (1 + 1e-12)
@@ -117,13 +109,6 @@ def test_a_victim_keeps_the_number_of_the_group():
         sa.delta(crowd, eps="1/10", victim=0)
 
 
-def test_the_largest_budget_of_several_reports_is_not_that_of_one():
-    found = sa.largest_eps0(sa.joint([sa.RandomizedResponse(k=2)] * 2), n=3, eps="log(3)", delta="1e-3")
-    t = sp.Rational(found.lower)
-    assert sa.delta(sa.joint([sa.RandomizedResponse(k=2, eps0=t)] * 2), n=3, eps="log(3)").upper <= 1e-3
-    assert found.lower < 0.56
-
-
 def test_rounds_take_proved_methods_only():
     """The values of a refuted method are shown beside a bracket, and never become its end."""
     pair = sa.joint([sa.RandomizedResponse(k=2, eps0="log(7)")] * 2)
@@ -135,17 +120,6 @@ def test_rounds_take_proved_methods_only():
 
 
 # --------------------------------------------------------------------------------------- equal parts, other weights
-
-
-@pytest.mark.parametrize("weights", [("1/10", "9/10"), ("9/10", "1/10")])
-def test_equal_parts_of_unequal_weight_are_told_apart(weights):
-    part = sa.RandomizedResponse(k=2, eps0="log(50)")
-    drawn = sa.parallel([(w, part) for w in weights], neighbours="one_attribute")
-    truth = Fraction(9, 10) * Fraction(49, 51)
-    answer = sa.delta(drawn, n=1, eps=0)
-    assert Fraction(answer.lower) <= truth <= Fraction(answer.upper)
-    assert answer.lower > 0.8647
-    assert len(drawn.pairs()) == 2
 
 
 def test_choices_of_values_for_unequal_weights_are_told_apart():
@@ -160,7 +134,7 @@ def test_choices_of_values_for_unequal_weights_are_told_apart():
 # ------------------------------------------------------------------------------------------ exact numbers, compared
 
 
-@pytest.mark.parametrize("below", ["1e-19", "1e-12", "1e-6"])
+@pytest.mark.parametrize("below", ["1e-30", "1e-19", "1e-6"])
 def test_rounds_next_to_the_largest_loss(below):
     """Both rounds have the largest loss: 2 users, both messages named; nothing else exceeds eps."""
     rounds = sa.profile(RR3, n=2).rounds(2)
@@ -227,20 +201,6 @@ def test_curves_and_sweeps_check_their_order():
     renyi = sa.profile(RR3, n=10).renyi([2, 4])
     with pytest.raises(ContradictionError, match="Renyi"):
         replace(renyi, lower=renyi.upper, upper=renyi.lower)
-
-
-def test_levels_that_share_a_double_do_not_contradict():
-    table = sa.FiniteMechanism([["50/52", "1/52", "1/52"], ["1/52", "50/52", "1/52"], ["1/52", "1/52", "50/52"]])
-    assert len(sa.profile(table, n=1).curve(["log(50)", "2", "log(50)-1e-19"])) == 3
-
-
-def test_one_user_of_a_huge_budget():
-    """The largest of several numbers that share a double: that of the larger p counts."""
-    t = Fraction(20000000000000000000100000000000000000000, 100000000000000000001)
-    answer = sa.delta(sa.PureLDP(eps0=f"log({t})"), n=1, eps="log(20)", method="generic_all_data_sets")
-    truth = (t - 20) / (t + 1)
-    low, high = (Fraction(int(x.mantissa)) * Fraction(2) ** x.exponent for x in (answer.least, answer.most))
-    assert low <= truth <= high
 
 
 def test_a_contradiction_travels_and_says_what_to_do():

@@ -9,10 +9,8 @@ import symamp as sa
 from tests.oracle.world import (
     AnyTwo,
     Chosen,
-    Curve,
     Data,
     Drawn,
-    Everyone,
     Group,
     Joint,
     Listed,
@@ -55,10 +53,6 @@ def examined(found, question, *arguments):
 @pytest.mark.parametrize("E", ["1", "2", "3", "17/5"])
 def test_one_attribute_of_two(method, E):
     examined(world(4, TWO), ask.ask_delta, method, levels.of_order(F(E)))
-
-
-def test_one_attribute_truth():
-    assert Truth(world(4, TWO)).delta(F(1)) == F(5427, 16384)
 
 
 @pytest.mark.parametrize("question", ["delta", "epsilon", "renyi", "tradeoff"])
@@ -138,27 +132,6 @@ def test_drawn_people_just_below_the_end():
             examined(drawn, ask.ask_delta, None, levels.moved(last, by))
 
 
-# --- many rounds, and levels that doubles do not tell from the budget
-
-
-@pytest.mark.parametrize("by", ["-1e-19", "-1e-17", "-1e-30"])
-def test_two_rounds_just_below_their_budget(by):
-    coin = sa.profile(sa.RandomizedResponse(k=2, eps0="log(3)"), n=1)
-    level = levels.moved(F(9), by)
-    truth = Truth(world(1, response(2, F(3)), AnyTwo(), rounds=2))
-    answer = coin.rounds(2).delta(f"2*log(3){by}")
-    ask.check_delta(answer, truth.delta(level.high), lambda: truth.delta(level.low))
-    assert answer.upper > 0
-
-
-def test_a_given_profile_between_points_that_doubles_do_not_tell_apart():
-    points = [(1, "1e-30"), ("1.00000000000000000001", 0)]
-    found = sa.from_privacy_profile(points).delta("1.000000000000000000005").upper
-    assert found >= 4.999e-31
-    least = Curve([(levels.exponential(F(eps))[1], F(d)) for eps, d in points])
-    assert F(found) >= least.delta(levels.exponential(F("1.000000000000000000005"))[1]) > 0
-
-
 # --- one attribute that is drawn
 
 
@@ -186,10 +159,6 @@ def test_weights_of_equal_parts(weights, n):
         examined(world(n, runs), ask.ask_delta, None, levels.of_order(F(E)))
 
 
-def test_everyone_takes_part_by_default():
-    assert world(1, TWO).takes_part == Everyone()
-
-
 # --- levels that are one double, and victims by name
 
 
@@ -210,7 +179,7 @@ def test_a_curve_at_levels_that_are_one_double(k, t, n, texts):
         assert single.lower <= together.upper
 
 
-@pytest.mark.parametrize("t", [10**15, 2 * 10**20])
+@pytest.mark.parametrize("t", [10**15, 2 * 10**20, F(2 * 10**40 + 10**20, 10**20 + 1)])
 def test_a_budget_whose_delta_is_nearly_one(t):
     answer = sa.delta(sa.PureLDP(eps0=f"log({t})"), n=1, eps=3, method="generic_all_data_sets")
     low, high = levels.exponential(F(3))
@@ -257,14 +226,3 @@ def test_eps_at_a_delta_that_is_reached_where_eps_is_large():
     )
     delta = F(503999999910959999999333, 1044000000034800000000290)
     examined(world(2, rows, AnyTwo()), ask.ask_epsilon_at, delta)
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_rounds_of_a_method_that_is_no_guarantee(n):
-    """Its ends may be below the truth: then the lower end of the bracket must not be contradicted."""
-    found = sa.profile(sa.joint([sa.RandomizedResponse(k=2, eps0="log(7)")] * 2), n=n, method="variation_ratio_2023")
-    try:
-        answer = found.rounds(2).epsilon("1/10", gap=0.1)
-    except sa.errors.SymampError:
-        return
-    assert answer.lower <= answer.upper
