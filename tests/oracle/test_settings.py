@@ -3,17 +3,15 @@
 import itertools
 import math
 from fractions import Fraction
-from math import comb, exp
+from math import comb
 
-import numpy as np
 import pytest
-from scipy.stats import binom
 
-from . import coordinates, histograms, laws
+from . import histograms, laws
 from .histograms import divergence_of_users as divergence
 from .laws import histogram as law_of
 from .laws import mixed, together
-from .world import Curve, Days, Group, Table, Truth, Unary, World
+from .world import Coordinates, Curve, Days, Group, Table, Truth, Unary, World
 
 F = Fraction
 E = F(13, 10)
@@ -30,54 +28,14 @@ def above(p, q, E=E):
 # --- views
 
 
-@pytest.mark.parametrize(("size", "n"), [(2, 3), (3, 2)])
-def test_sums_of_bits_are_two_sums(size, n):
-    """Those of other coordinates have one law: every data set, and two inputs, by all messages."""
-    p, q = F(3, 4), F(1, 5)
-    chances = coordinates.unary(size, p, q)
-
-    def bits(counts, extra):
-        return laws.sums({0: 1 - c, 1: c} for c in (p,) * counts + (q,) * (n - 1 - counts) + (extra,))
-
-    for others in itertools.combinations_with_replacement(range(size), n - 1):
-        told = above(*(coordinates.law_of_sums(chances, (x, *others)) for x in (0, 1)))
-        a, b = (others.count(x) for x in (0, 1))
-        assert told == above(together(bits(a, p), bits(b, q)), together(bits(a, q), bits(b, p)))
-
-
-@pytest.mark.parametrize(
-    ("p", "q", "E", "n", "worst"),
-    [
-        ("1/2", "1/100", "3/2", 2, (0, 0)),
-        ("1/2", "1/20", "8", 2, (1, 0)),
-        ("9/10", "1/5", "4", 3, (1, 1)),
-        ("9/10", "1/100", "11/10", 5, (0, 4)),
-    ],
-)
-def test_the_worst_counts(p, q, E, n, worst):
-    """Others at a third input, at the first one, at both, at the second one; a user who draws an input is no worse."""
-    chances, found = coordinates.unary(3, F(p), F(q)), {}
-    for a, b in itertools.product(range(n), repeat=2):
-        if a + b >= n:
-            continue
-        found[a, b] = coordinates.divergence(
-            chances, *((x, *[0] * a, *[1] * b, *[2] * (n - 1 - a - b)) for x in (0, 1)), F(E)
-        )
-    assert [at for at, value in found.items() if value == max(found.values())] == [worst]
-    drawn = [
-        mixed(*((F(1, 3), coordinates.law_by_convolution(chances, (x, z, *[0] * (n - 2)))) for z in range(3)))
-        for x in (0, 1)
-    ]
-    assert above(*drawn, F(E)) <= max(found.values())
-
-
 @pytest.mark.parametrize("n", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_sums_are_at_most_two_rounds_of_the_worst_bit(n):
     p, q = F(3, 4), F(1, 4)
     bit = Truth(World((Group(n, Table(((1 - p, p), (1 - q, q)))),)))
     curve = Curve((x, bit.delta(x)) for x in (F(1), *bit.kinks()))
+    sums = Truth(World((Group(n, Unary(3, p, q)),), seen=Coordinates()))
     for order in (F(1), F(6, 5), F(2)):
-        assert coordinates.delta(coordinates.unary(3, p, q), n, order) <= curve.rounds(2, order)
+        assert sums.delta(order) <= curve.rounds(2, order)
 
 
 def test_coordinates_that_depend_on_each_other_are_no_product():
@@ -113,18 +71,6 @@ def test_rejected_vectors_cost_little(most):
     whole, less = ([law((x, 2), kept) for x in (0, 1)] for kept in (False, True))
     assert above(*less) <= above(*whole) + (1 + E) * n * f
     assert most < 2 or above(*less) != above(*whole)
-
-
-def test_what_the_draft_has_beside_the_truth():
-    """Its eps over the ends that are certified; over those of one bit; and whole vectors over sums."""
-    rows = {
-        5: (0.317, 0.29780, 0.211952, 5.69596, 0.297408),
-        6.5: (0.906, 0.70158, 0.515009, 9.27149, 0.700164),
-        7: (1.528, 0.95299, 0.714759, 10.56738, 0.950456),
-    }
-    assert [round(100 * (x / y - 1), 1) for x, y, *_ in rows.values()] == [6.4, 29.1, 60.3]
-    assert [round(x / y, 1) for x, _, y, *_ in rows.values()] == [1.5, 1.8, 2.1]
-    assert [round(x / y, 1) for *_, x, y in rows.values()] == [19.2, 13.2, 11.1]
 
 
 # --- who takes part
@@ -347,30 +293,6 @@ def test_chi_squared_of_bundles():
     for rows, r in itertools.product((THREE, SKEW), (2, 3)):
         bundled = [[math.prod(c) for c in itertools.product(row, repeat=r)] for row in rows[:2]]
         assert chi(*bundled) == (1 + chi(*rows[:2])) ** r - 1
-
-
-ROUNDS = {(1, 2): 0.1811885276, (1, 3): 0.2237943426, (3, 2): 0.9370569057, (3, 3): 1.1306635660}
-
-
-@pytest.mark.parametrize("case", ROUNDS)
-def test_reference_values_of_rounds(case):
-    """Binary response, n = 1000, delta = 1e-6, others at the first input: products of one round, in doubles."""
-    (eps0, r), eps = case, ROUNDS[case]
-    t, k = exp(eps0), np.arange(1000)
-    a, rest = t / (1 + t), binom.pmf(k, 999, t / (1 + t))
-    p, q = (np.convolve(rest, (1 - x, x)) for x in (a, 1 - a))
-    kept = (p > 1e-16) | (q > 1e-16)
-    log = np.log(p[kept] / q[kept])
-    first = second = np.ones(1)
-    losses = np.zeros(1)
-    for _ in range(r - 1):
-        first, losses = np.multiply.outer(first, p[kept]).ravel(), np.add.outer(losses, log).ravel()
-    order = np.argsort(log)
-    log, p, q = log[order], p[kept][order], q[kept][order]
-    tails = [np.concatenate((x[::-1].cumsum()[::-1], [0])) for x in (p, q)]
-    at = np.searchsorted(log, eps - losses)
-    second = first * np.exp(-losses)
-    assert (first * tails[0][at] - exp(eps) * second * tails[1][at]).sum() == pytest.approx(1e-6, rel=1e-6, abs=0)
 
 
 RESPONSE = Table(tuple(map(tuple, THREE)))

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from command import run
 from flint import arb
-from oracle import coordinates
-from oracle.world import Group, Truth, Unary, World
+from oracle.world import Coordinates, Group, Joint, Truth, Unary, World
 from scipy.stats import binom
 
 import symamp as sa
@@ -21,6 +20,7 @@ from symamp.schemas.validation import check_document
 from symamp.sums.coordinate_sums import UnarySums
 from symamp.verifier import verify
 from symamp.verifier.certificate import VERSION
+from tests.oracle.test_participation import response
 from tests.sampled import some
 from tests.worlds.ask import ends
 
@@ -34,22 +34,26 @@ EXACT = {  # the worst data sets of three options
 }
 
 
-def test_the_oracle_counts_messages():
-    chances = coordinates.unary(2, F(3, 4), F(1, 5))
-    for data in ((0, 1), (0, 0), (1, 0)):
-        assert coordinates.law_of_sums(chances, data) == coordinates.law_by_convolution(chances, data)
+def summed(size, p, q, n, rounds=1):
+    return Truth(World((Group(n, Unary(size, F(p), F(q))),), seen=Coordinates(), rounds=rounds))
+
+
+def between(truth, others, e):
+    """The first option against the second, while so many of the other users hold each of all options."""
+    held = [(0, x) for x, count in enumerate(others) for _ in range(count)]
+    return truth.between([(0, 0), *held], [(0, 1), *held], e)
 
 
 @pytest.mark.parametrize("key", [pytest.param(key, marks=[pytest.mark.slow] * (i > 0)) for i, key in enumerate(EXACT)])
 def test_exact_fractions_and_brackets(key):
     p, q, e = map(F, key)
-    chances = coordinates.unary(3, p, q)
     mechanism = sa.UnaryEncoding(p=key[0], q=key[1], D=3)
     for n, told in zip((2, 3, 4), EXACT[key], strict=True):
-        truth = coordinates.delta(chances, n, e)
+        world = summed(3, p, q, n)
+        truth = world.delta(e)
         assert truth == F(told)
         low, high = ends(sa.profile(mechanism, n=n, view="coordinates").delta(f"log({e})", gap=0.1))
-        at_x0 = coordinates.divergence(chances, (0,) * n, (1, *(0,) * (n - 1)), e)
+        at_x0 = between(world, (n - 1,), e)
         assert at_x0 * (1 - F(1, 10**12)) <= low <= truth <= high
 
 
@@ -61,10 +65,9 @@ def sums(p, q, n, held, delta="1e-9"):
 @pytest.mark.parametrize(("n", "size"), [(1, 2), (2, 2), (2, 3), (5, 3), (12, 2)])
 def test_the_lower_end_is_that_of_the_data_sets(n, size):
     for p, q, e in (("3/4", "1/4", "6/5"), ("9/10", "1/20", "3"), ("1/2", "1/5", "1")):
-        chances, level = coordinates.unary(size, F(p), F(q)), level_of(budget(f"log({e})"))
+        world, level = summed(size, p, q, n), level_of(budget(f"log({e})"))
         for held in UnarySums.candidates(n, size):
-            others = (0,) * held[0] + (1,) * held[1] + (2,) * (n - 1 - sum(held))
-            truth = coordinates.divergence(chances, (0, *others), (1, *others), F(e))
+            truth = between(world, (*held, n - 1 - sum(held)), F(e))
             made = sums(budget(p), budget(q), n, held)
             found = made.divergence(level)
             with at_precision(192):
@@ -138,21 +141,11 @@ def test_the_vectors_of_the_draft(eps0, low, high):
     assert low <= found.lower <= found.upper <= high
 
 
-def twice(chances, held, n, e):
-    """The divergence of the sums of two collections with one data set, from the laws of both sums."""
-    others = (0,) * held[0] + (1,) * held[1] + (2,) * (n - 1 - sum(held))
-    laws = [coordinates.law_by_convolution(chances, (x, *others)) for x in (0, 1)]
-    some = laws[0].keys() | laws[1].keys()
-    p, q = ({(a, b): law.get(a, 0) * law.get(b, 0) for a in some for b in some} for law in laws)
-    return sum(max(p[x] - e * q[x], F(0)) for x in p)
-
-
 @pytest.mark.parametrize(("size", "p", "q"), some([(2, "3/4", "1/4"), (3, "1/2", "1/5"), (3, "3/4", "1/4")], 2))
 def test_two_collections_from_below(size, p, q):
     n, e = 4, F(6, 5)
-    chances, mechanism = coordinates.unary(size, F(p), F(q)), sa.UnaryEncoding(p=p, q=q, D=size)
-    held = [(n - 1, 0), (0, n - 1), *([(0, 0)] if size > 2 else [])]
-    truth = max(twice(chances, x, n, e) for x in held)
+    world, mechanism = summed(size, p, q, n, rounds=2), sa.UnaryEncoding(p=p, q=q, D=size)
+    truth = max(between(world, x, e) for x in ((n - 1,), (0, n - 1), (0, 0, n - 1))[:size])
     low, high = ends(sa.profile(mechanism, n=n, view="coordinates").rounds(2).delta(f"log({e})", gap=1e-3))
     assert 0.98 * truth <= low <= truth <= high
 
@@ -191,10 +184,8 @@ def test_joint_mechanisms():
     coin = sa.RandomizedResponse(k=2, eps0="log(3)")
     both = sa.joint([coin, coin])
     seen = sa.profile(both, n=3, view="coordinates").delta("log(6/5)", gap=0.1)
-    rows = [[F(1, 4), F(3, 4)], [F(3, 4), F(1, 4)]]
-    chances = [[rows[a][1], rows[b][1]] for a in (0, 1) for b in (0, 1)]
     low, high = ends(seen)
-    assert low <= coordinates.delta(chances, 3, F(6, 5)) <= high
+    assert low <= Truth(World((Group(3, Joint((response(2),) * 2)),), seen=Coordinates())).delta(F(6, 5)) <= high
     assert seen.upper < sa.delta(both, n=3, eps="log(6/5)").upper
 
 
@@ -212,9 +203,9 @@ def test_certificates_claim_both_ends():
         assert F(found.lower) * (1 - F(1, 10**15)) <= F(data["claim"]["lower"]) <= F(data["claim"]["upper"])
         assert F(data["claim"]["lower"]) > 0
         check_document(data, "certificate")
-    chances, (_, data) = coordinates.unary(3, F(3, 4), F(1, 4)), certified(eps="1/5")
-    assert F(data["claim"]["lower"]) <= coordinates.delta(chances, 4, F("1.221"))  # e^(1/5) = 1.2214...
-    assert F(data["claim"]["upper"]) >= coordinates.delta(chances, 4, F("1.222"))
+    world, (_, data) = summed(3, "3/4", "1/4", 4), certified(eps="1/5")
+    assert F(data["claim"]["lower"]) <= world.delta(F("1.221"))  # e^(1/5) = 1.2214...
+    assert F(data["claim"]["upper"]) >= world.delta(F("1.222"))
 
 
 @pytest.mark.parametrize(("p", "q", "n", "eps"), [("29/50", "3/10", 3, 0), ("3/4", "1/4", 4, "log(4)")])
@@ -266,9 +257,8 @@ def random_claim(rng):
     held = [a, n - 1 - a if size == 2 or rng.random() < 0.3 else rng.randint(0, n - 1 - a)]
     counts = [[0, n] if rng.random() < 0.7 else sorted(rng.choices(range(n + 1), k=2)) for _ in range(2)]
     eps, truth_at = "1/5", (F("1.2214"), F("1.2215"))  # e^(1/5) is between
-    chances = coordinates.unary(size, p, q)
-    data_sets = [(x, *(0,) * held[0], *(1,) * held[1], *(2,) * (n - 1 - sum(held))) for x in (0, 1)]
-    most, least = (coordinates.divergence(chances, *data_sets, e) for e in truth_at)
+    world = summed(size, p, q, n)
+    most, least = (between(world, (*held, n - 1 - sum(held)), e) for e in truth_at)
     claimed = most * rng.choice((F(1, 2), F(99, 100), F(9999, 10000), F(1001, 1000), F(3, 2)))
     rows = [[str(1 - x), str(x)] for x in (p, q)]
     mechanism = {"kind": "table", "inputs": ["1", "0"], "compared": None, "rows": rows, "rounded": None}
@@ -371,15 +361,23 @@ def test_refusals(mechanism, words, remedy):
 
 
 @pytest.mark.parametrize(
-    ("p", "q", "E", "worst"), [("1/2", "1/4", 1, (0, 1)), ("3/5", "2/5", 1, (0, 2)), ("39/50", "11/50", 4, (3, 0))]
+    ("p", "q", "E", "n", "worst"),
+    [
+        ("1/2", "1/100", "3/2", 2, (0, 0)),
+        ("1/2", "1/20", "8", 2, (1, 0)),
+        ("9/10", "1/5", "4", 3, (1, 1)),
+        ("9/10", "1/100", "11/10", 5, (0, 4)),
+        ("1/2", "1/4", "1", 5, (0, 1)),
+        ("3/5", "2/5", "1", 5, (0, 2)),
+        ("39/50", "11/50", "4", 5, (3, 0)),
+    ],
 )
-def test_the_worst_counts_are_no_corners(p, q, E, worst):
-    chances = coordinates.unary(3, F(p), F(q))
-    held = [(a, b) for a in range(5) for b in range(5 - a)]
-    sets = {(a, b): [(x, *(0,) * a, *(1,) * b, *(2,) * (4 - a - b)) for x in (0, 1)] for a, b in held}
-    found = {at: coordinates.divergence(chances, *pair, F(E)) for at, pair in sets.items()}
+def test_the_worst_counts_are_any(p, q, E, n, worst):
+    """How many others hold each of the two inputs: all at a third one, at either, or at both, not only in corners."""
+    world, held = summed(3, p, q, n), [(a, b) for a in range(n) for b in range(n - a)]
+    found = {at: between(world, (*at, n - 1 - sum(at)), F(E)) for at in held}
     assert max(found, key=found.get) == worst
-    told = sa.delta(sa.UnaryEncoding(p=p, q=q, D=3), n=5, eps=f"log({E})", view="coordinates", gap=0.1)
+    told = sa.delta(sa.UnaryEncoding(p=p, q=q, D=3), n=n, eps=f"log({E})", view="coordinates", gap=0.1)
     assert found[worst] * (1 - F(1, 10**12)) <= F(told.lower) <= found[worst] <= F(told.upper)
 
 
