@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 
 import flint
 import pytest
@@ -12,27 +13,19 @@ import symamp as sa
 from symamp.literature.closed_form import Setting
 from symamp.literature.forms.renyi_divergences import sampled_order, shuffled_order
 from tests.oracle.histograms import randomized_response as response
-from tests.oracle.laws import above, histogram, merged, mixed
+from tests.oracle.histograms import triple_divergence, variation_ratio_triple
+from tests.oracle.laws import above, histogram, mixed
 from tests.oracle.users_who_differ import budget_law, expectation, messages_shuffled
 
 F = Fraction
 
 
-def printed_pair(p, beta, q, E, n):
-    """The bound of Wang (2023), Theorem 4.1, as printed: the third symbol is shared by victim and others."""
-    alpha = beta / (p - 1)
-    r = alpha * p / q
-    third = 1 - alpha - alpha * p
-    atoms = (p * alpha, alpha, r), (alpha, p * alpha, r), (third, third, 1 - 2 * r)
-    return expectation([merged(((a0 - E * a1) / mass, mass) for a0, a1, mass in atoms if mass)] * n) / n
+def bound(p, beta, q, E, n, *, corrected):
+    """That of Wang (2023), Theorem 4.1, as printed, or corrected (Theorem A)."""
+    return triple_divergence(*variation_ratio_triple(p, beta, q, corrected=corrected), n, E)
 
 
-def corrected_pair(p, beta, q, E, n):
-    """Theorem A: the third symbol of the others is hidden."""
-    alpha = beta / (p - 1)
-    r, third = alpha * p / q, (1 - alpha - alpha * p) / q
-    atoms = [(q - E * q / p, r), (q / p - E * q, r), (q * (1 - E), third), (F(0), 1 - 2 * r - third)]
-    return expectation([merged(atoms)] * n) / n
+printed_pair, corrected_pair = partial(bound, corrected=False), partial(bound, corrected=True)
 
 
 def truth(table, pair, E, n):
@@ -60,13 +53,18 @@ def geometric(size, ratio):
 # --------------------------------------------------------------------------------------------- 002, Theorems 4.1, 4.2
 
 
-def test_the_shared_third_symbol():
-    """5-ary response, t = 6, n = 4, E = 11/2."""
-    table, E = response(5, F(6)), F(11, 2)
-    assert truth(table, (0, 1), E, 4) == F(27, 2500)
-    beta = F(5, 10)
-    assert printed_pair(F(6), beta, F(6), E, 4) == F(1, 20000)
-    assert corrected_pair(F(6), beta, F(6), E, 4) == F(4913, 160000)
+@pytest.mark.parametrize(
+    ("k", "t", "n", "E", "true", "printed", "corrected"),
+    [
+        (5, 6, 4, F(11, 2), F(27, 2500), F(1, 20000), F(4913, 160000)),
+        (4, 3, 6, F(13, 10), F(4493, 46656), F(4471, 46656), F(5686553, 56687040)),
+    ],
+)
+def test_the_shared_third_symbol(k, t, n, E, true, printed, corrected):
+    table, (beta, t) = response(k, F(t)), (F(t - 1, t + k - 1), F(t))
+    assert truth(table, (0, 1), E, n) == true
+    assert printed_pair(t, beta, t, E, n) == printed
+    assert corrected_pair(t, beta, t, E, n) == corrected
 
 
 @pytest.mark.parametrize(

@@ -292,37 +292,6 @@ def test_poisson_binomial_clones_for_users_that_differ(seed):
 # --- published statements and counterexamples
 
 
-def test_counterexample_to_the_printed_variation_ratio_bound():
-    table, n, E = randomized_response(5, Fraction(6)), 4, Fraction(11, 2)
-    value, (x0, x1), others = worst_true_divergence(table, n, E)
-    assert value == Fraction(27, 2500)
-    assert x1 != x0
-    assert others == (x0,) * 3
-    assert true_divergence(table, [0, 0, 0, 0], [1, 0, 0, 0], E) == Fraction(27, 2500)
-    assert blanket_divergence(table, 0, 1, n, E) == Fraction(27, 2500)
-    assert true_divergence(table, [0, 2, 2, 2], [1, 2, 2, 2], E) == Fraction(1, 2000)
-    beta = total_variation(table[0], table[1])
-    assert triple_divergence(
-        *variation_ratio_triple(Fraction(6), beta, Fraction(6), corrected=False), n, E
-    ) == Fraction(1, 20000)
-    assert triple_divergence(*variation_ratio_triple(Fraction(6), beta, Fraction(6), corrected=True), n, E) == Fraction(
-        4913, 160000
-    )
-    assert triple_divergence(*generic_triple(Fraction(6)), n, E) == Fraction(108, 2401)
-
-
-def test_milder_counterexample():
-    table, n, E = randomized_response(4, Fraction(3)), 6, Fraction(13, 10)
-    assert worst_true_divergence(table, n, E)[0] == Fraction(4493, 46656)
-    beta = total_variation(table[0], table[1])
-    assert triple_divergence(
-        *variation_ratio_triple(Fraction(3), beta, Fraction(3), corrected=False), n, E
-    ) == Fraction(4471, 46656)
-    assert triple_divergence(*variation_ratio_triple(Fraction(3), beta, Fraction(3), corrected=True), n, E) > Fraction(
-        4493, 46656
-    )
-
-
 @pytest.mark.parametrize(
     ("k", "t", "n", "E", "mixed", "constant"),
     [

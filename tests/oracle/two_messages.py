@@ -3,22 +3,13 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-
-def law_of_count(ones: Sequence[Fraction]) -> list[Fraction]:
-    """The law of a sum of independent Bernoulli variables."""
-    law = [Fraction(1)]
-    for p in ones:
-        grown = [*law, Fraction(0)]
-        law = [a * (1 - p) + b * p for a, b in zip(grown, [Fraction(0), *law], strict=True)]
-    return law
+from .histograms import divergence_of_users
 
 
 def divergence(first: Fraction, second: Fraction, order: Fraction, others: Sequence[Fraction]) -> Fraction:
     """The divergence of the counts if the victim sends a one with probability first, or second."""
-    count = law_of_count(others)
-    zero, one = [*count, Fraction(0)], [Fraction(0), *count]
-    gains = first - order * second, (1 - first) - order * (1 - second)
-    return sum((max(gains[0] * a + gains[1] * b, Fraction(0)) for a, b in zip(one, zero, strict=True)), Fraction(0))
+    rows = [[1 - p, p] for p in others]
+    return divergence_of_users([[1 - first, first], *rows], [[1 - second, second], *rows], order)
 
 
 def compositions(
