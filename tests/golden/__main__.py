@@ -1,5 +1,6 @@
 """``python -m tests.golden record FILE`` writes answers and their times; ``compare FILE`` says what moved since.
 
+``random SEED COUNT`` behind it asks so many questions at random sizes, other words those whose names begin with one.
 Ends may move within the gaps of their own brackets. Named are ends that cross the recorded ones, brackets that are
 looser by more than 0.1 %, other texts, and questions that take over a tenth longer. One question is asked before the
 clock starts: what is loaded and derived first is no part of a time.
@@ -16,7 +17,7 @@ from typing import Any
 from rich.progress import track
 
 import symamp as sa
-from symamp.errors import SymampError
+from tests.golden.at_random import at_random
 from tests.golden.questions import member, questions
 
 _LOOSER, _SLOWER, _SHORT = 1e-3, 1.1, 0.3
@@ -26,19 +27,22 @@ _LOOSER, _SLOWER, _SHORT = 1e-3, 1.1, 0.3
 def _plain(found: Any) -> Any:
     if isinstance(found, str | list):
         return found
-    return [found.lower, found.upper]
+    return [end[0] if isinstance(end, tuple) else end for end in (found.lower, found.upper)]  # of orders each has one
 
 
 def answered(names: list[str]) -> dict[str, dict[str, Any]]:
-    """Ask the questions whose name begins with one of ``names``, all where there is none."""
+    """Ask the questions whose name begins with one of ``names``, all where there is none; or those at random."""
     found: dict[str, dict[str, Any]] = {}
-    chosen = {k: v for k, v in questions().items() if not names or k.startswith(tuple(names))}
+    if names[:1] == ["random"]:
+        chosen = dict(at_random(*map(int, names[1:])))
+    else:
+        chosen = {k: v for k, v in questions().items() if not names or k.startswith(tuple(names))}
     sa.epsilon(member("krr"), n=100, delta="1e-3")
     for name, ask in track(chosen.items(), description="asking", console=None):
         start = process_time()
         try:
             answer = _plain(ask())
-        except SymampError as error:
+        except Exception as error:  # what is no refusal is seen by its name
             answer = f"{type(error).__name__}: {error}"
         found[name] = {"answer": answer, "seconds": round(process_time() - start, 3)}
     return found

@@ -25,3 +25,10 @@ def test_what_moves_is_named():
     assert moved(before, {"answer": [1.0, 2.1], "seconds": 1.0})[0].startswith("looser")
     assert moved(before, {"answer": [1.5, 2.0], "seconds": 2.0})[1].startswith("slower")
     assert moved({"answer": "a", "seconds": 0.0}, {"answer": "b", "seconds": 0.0}) == ["'a' -> 'b'"]
+    assert moved(before, before) == []
+
+
+def test_questions_at_random_are_the_same_for_a_seed():
+    first, again = (answered(["random", "7", "3"]) for _ in range(2))
+    assert {name: x["answer"] for name, x in first.items()} == {name: x["answer"] for name, x in again.items()}
+    assert all(isinstance(x["answer"], list) for x in first.values())
