@@ -130,8 +130,9 @@ def descend(
 ) -> tuple[CurvePoint, ...]:
     """Return points at the first and the last two levels, and in the middle of intervals, longer ones first.
 
-    Between levels whose upper ends differ by less than ``tolerance``, relative, none are needed: chords are as close
-    there. The last two say how the curve goes on. None is evaluated where ``limits`` are spent.
+    None are needed between levels whose upper ends differ by less than ``tolerance``, relative, nor beside a middle
+    that is so near the chord: a convex curve is about as near everywhere. The last two say how the curve goes on. None
+    is evaluated where ``limits`` are spent.
 
     >>> curve = {e: CurvePoint(fmpq(e), fmpq(0), fmpq(1, max(e, 5))) for e in range(1, 10)}
     >>> [int(p.level.p) for p in descend(list(curve), curve.__getitem__, 1e-5)]
@@ -147,7 +148,8 @@ def descend(
         middle, ends = (start + end) // 2, (found.get(start), found.get(end))
         if middle > start and not _agree(*ends, tolerance) and not limits.is_spent():
             found[middle] = point(levels[middle])
-            intervals += [(start, middle), (middle, end)]
+            if not _agree(found[middle], _on_chord(*ends, found[middle].level), tolerance):
+                intervals += [(start, middle), (middle, end)]
     return tuple(found[i] for i in sorted(found))
 
 
@@ -155,6 +157,12 @@ def _agree(a: CurvePoint | None, b: CurvePoint | None, tolerance: float) -> bool
     if a is None or b is None:
         return False
     return bool(abs(a.high - b.high) <= max(a.high, b.high) * fmpq(*tolerance.as_integer_ratio()))
+
+
+def _on_chord(a: CurvePoint | None, b: CurvePoint | None, level: fmpq) -> CurvePoint | None:
+    if a is None or b is None:
+        return None
+    return CurvePoint(level, _ZERO, a.high + (b.high - a.high) * (level - a.level) / (b.level - a.level))
 
 
 # --- At which levels the curve of a round is evaluated: few points, dense where the losses of many rounds come from
@@ -328,11 +336,23 @@ def curve_below(curve: CurvePoints) -> list[Vertex]:
     """
     if curve.joined:
         return lower_hull((e, low) for e, low, _ in curve.known())
+    return _levelled(lower_hull(minorant(curve)))
+
+
+def minorant(curve: CurvePoints) -> list[Vertex]:
+    """Return the vertices of a function that is at most D_E, not convex; it is constant after the last.
+
+    It is ``low`` at the points, which a convex function below all curves between ``low`` and ``high`` is not.
+
+    Guarantee
+    ---------
+    The function is at most D_E at every E >= 0. Proof: docs/proofs/composition.md, section 2.
+    """
     least: dict[fmpq, fmpq] = {}
     for e, value in _minorant(curve.known(), curve.least):
         # Where the minorant jumps, at a point, the smaller of its two values counts.
         least[e] = min(value, least.get(e, value))
-    return _levelled(lower_hull(least.items()))
+    return sorted(least.items())
 
 
 def _levelled(hull: list[Vertex]) -> list[Vertex]:

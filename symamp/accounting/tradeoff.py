@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from flint import arb, fmpq
 
-from symamp.accounting.curves import CurvePoint, CurvePoints, curve_above, curve_below, descend
+from symamp.accounting.curves import CurvePoint, CurvePoints, curve_above, descend, minorant
 from symamp.accounting.losses import (
     WIDEST_SUM,
     FloatProduct,
@@ -37,11 +37,14 @@ _PER_DEVIATION, _REACH = 3, 6.0
 """Levels for each deviation of the loss, and how many deviations beyond its mean they go."""
 _PER_DEVIATION_EXPORTED, _MOST_LEVELS = 8, 400
 """The same where chords between them are exported, and the most of them."""
-_LEVELS_OF_RARE, _FARTHER, _NEARLY, _CLIFFS = 30, 1.4, 1.0, 3
+_LEVELS_OF_RARE, _FARTHER, _NEARLY, _CLIFFS, _AROUND = 30, 1.4, 1.0, 8, 3
 """Further levels, and by steps of which factor they are sought, where delta is larger by this in the logarithm than
-that of the normal law; and about how many multiples of the largest loss of a round, at as many deviations, are more."""
-_AGREE = 1e-6
-"""Between levels whose upper ends differ by less than this, relatively, none is evaluated."""
+that of the normal law; and about how many multiples of the largest loss of a round, and at how many deviations on each
+side, are more."""
+_LOG_RARE = -14.0
+"""The logarithm of the least error of the first kind for which rare losses are looked at."""
+_AGREE = WIDEST_SUM
+"""How near chords are where no more levels are evaluated, relatively: the sums at these know no more."""
 _LARGEST_LOSS = 750.0
 """Levels E beyond e^750 tell only of errors of the first kind below 1/E, which no double is; and exact fractions of
 such sizes are slow."""
@@ -53,9 +56,9 @@ class TradeOff(ManyEnds):
 
     For every pair of neighbours, every test of level x has an error of the second kind of at least ``at(x)[0]``; for
     some data sets a test has an error of at most ``at(x)[1]``. ``levels`` are the requested levels, ``lower`` and
-    ``upper`` the bounds there. ``above`` and ``below`` are the vertices of the curves E -> D_E from which both follow.
-    ``mu`` is the parameter of the Gaussian approximation. ``is_pure`` is True if no loss is infinite: then a test that
-    never errs on one side always errs on the other.
+    ``upper`` the bounds there. ``above`` and ``below`` are the vertices of functions on both sides of E -> D_E from
+    which both follow. ``mu`` is the parameter of the Gaussian approximation. ``is_pure`` is True if no loss is
+    infinite: then a test that never errs on one side always errs on the other.
 
     >>> import symamp as sa
     >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).tradeoff("0.05")
@@ -140,13 +143,14 @@ def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: Real | None, 
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
     log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
     above, below = (rounds.pairs(up, middle, log_delta, gap, effort=effort).pairs for up in (True, False))
+    grid = _with_rare(grid, rounds, above, max(log_delta, _LOG_RARE))
 
     def curve(pairs: Rounds, has_orders: bool = True) -> CurvePoints:
         orders = [pairs, [(pair.swapped(), count) for pair, count in pairs]][: 1 + has_orders]
         return CurvePoints.of_orders(*(_points(order, grid, Limits.of(effort, TRADE_OFF)) for order in orders))
 
     dominating = curve(above, any(isinstance(found, DirectedRound) for found, _ in rounds.rounds))
-    known: list[Vertex] = curve_below(curve(below)) if below else [(fmpq(0), fmpq(1)), (fmpq(1), fmpq(0))]
+    known: list[Vertex] = minorant(curve(below)) if below else [(fmpq(0), fmpq(1)), (fmpq(1), fmpq(0))]
     pure = all(found.top is not None for found, _ in rounds.rounds)
     return TradeOff(tuple(curve_above(dominating)), tuple(known), str(rounds), rounds.mu, levels, pure)
 
@@ -158,17 +162,22 @@ def composed_above(rounds: RoundPairs, log_delta: float) -> CurvePoints:
     reach = min(gaussian_epsilon(rounds.mu, log_delta), most)
     steps = min(ceil(_PER_DEVIATION_EXPORTED * reach / rounds.mu) + 1, _MOST_LEVELS)
     above = rounds.pairs(True, reach / 2.0, log_delta, None).pairs
-    grid = [reach * k / steps for k in range(steps + 1)]
-    product, far = FloatProduct.of(above), reach
-    while far < most and product.log_infinite < log_delta + _NEARLY < _log_divergence(product, far):
-        far = min(_FARTHER * far, most)  # rare losses, as of reports that leak, go beyond those of the normal law
-    if far > reach:
-        grid += [reach + (far - reach) * k / _LEVELS_OF_RARE for k in range(1, _LEVELS_OF_RARE + 1)]
-        cliffs = {k * found.budget for found, count in rounds.rounds for k in range(1, min(count, _CLIFFS) + 1)}
-        near = (x + k * rounds.mu for x in cliffs for k in range(-_CLIFFS, _CLIFFS + 1))
-        grid += [x for x in near if reach < x < far]
-    grid = sorted(set(grid))
+    grid = _with_rare([reach * k / steps for k in range(steps + 1)], rounds, above, log_delta)
     return CurvePoints.of_orders(_points(above, grid, Limits.of("default")))
+
+
+def _with_rare(grid: list[float], rounds: RoundPairs, above: Rounds, log_delta: float) -> list[float]:
+    """Return the losses of a grid with those beyond at which delta is not yet so small: of reports that leak."""
+    product, reach, most = FloatProduct.of(above), grid[-1], min(rounds.largest, _LARGEST_LOSS)
+    far = reach
+    while far < most and product.log_infinite < log_delta + _NEARLY < _log_divergence(product, far):
+        far = min(_FARTHER * far, most)
+    if far == reach:
+        return sorted({*grid})
+    further = (reach + (far - reach) * k / _LEVELS_OF_RARE for k in range(1, _LEVELS_OF_RARE + 1))
+    cliffs = {k * found.budget for found, count in rounds.rounds for k in range(1, min(count, _CLIFFS) + 1)}
+    near = (x + k * rounds.mu for x in cliffs for k in range(-_AROUND, _AROUND + 1))
+    return sorted({*grid, *further, *(x for x in near if reach < x < far)})
 
 
 def _log_divergence(product: FloatProduct, eps: float) -> float:

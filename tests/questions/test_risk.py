@@ -3,9 +3,12 @@
 from fractions import Fraction
 from itertools import product as every
 
+import numpy as np
 import pytest
 from oracle import composition as oracle
 from oracle.histograms import randomized_response
+from scipy.special import gammaln
+from scipy.stats import binom
 
 import symamp as sa
 
@@ -112,3 +115,41 @@ def test_refusals(asked, monkeypatch):
     for whole in (answer, rounds):
         with pytest.raises(sa.errors.SymampError, match=next(iter(asked))):
             whole.risk(**asked)
+
+
+def test_advantage_is_as_close_as_delta_at_eps_0():
+    krr = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6)
+    for whole, width in ((krr, 3e-4), (krr.rounds(30), 2e-3)):
+        found, known = whole.risk().advantage, whole.delta(0)
+        assert known.lower <= found.upper
+        assert found.lower <= known.upper
+        assert found.gap < width
+
+
+def test_leaks_of_several_rounds_against_the_best_test_by_convolution():
+    n, leak, rounds, step = 1000, 0.01, 5, 1e-4
+    t = np.e
+    other, held = 1 / (t + 2), t / (t + 2)  # what others send, who hold the third input
+    m = np.arange(950, n)[:, None, None]  # others whose reports do not leak
+    a, b = np.arange(120, 310)[:, None], np.arange(120, 310)[None, :]
+    c = m + 1 - a - b
+    log = gammaln(m + 1) - gammaln(a + 1) - gammaln(b + 1) - gammaln(c + 1) + (a + b) * np.log(other) + c * np.log(held)
+    drawn = binom.pmf(m, n - 1, 1 - leak) * np.exp(log) / (t + 2)  # the victim's report is any of these
+    first, second = (drawn * (t**u * a / other + t**v * b / other + c / held) for u, v in ((1, 0), (0, 1)))
+    losses = [np.log(first / second).ravel(), np.array([1.0, -1.0, 0.0])]
+    masses = [(1 - leak) * first.ravel(), leak * np.array([t, 1, 1]) / (t + 2)]
+    size = 2**17
+    grid = np.bincount(
+        np.concatenate([np.rint(x / step).astype(int) for x in losses]) % size, np.concatenate(masses), size
+    )
+    assert grid.sum() == pytest.approx(1, abs=1e-6)
+    places = np.fft.fftfreq(size, 1 / size) * step
+    order = np.argsort(-places)
+    p = np.maximum(np.fft.ifft(np.fft.fft(grid) ** rounds).real, 0.0)[order]
+    q = p * np.exp(-places[order])
+    who = sa.participation(leaks="1/100")
+    risk = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=n, participation=who).rounds(rounds).risk()
+    for rate, found in risk.true_positive:
+        truth = np.interp(float(rate), np.cumsum(q), np.cumsum(p))
+        assert found.lower * (1 - 1e-4) <= truth <= found.upper * (1 + 1e-4), rate
+        assert found.gap < 0.02, rate
