@@ -31,6 +31,7 @@ from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 
 _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
+_UNATTAINED = "no data set that is found attains the upper end"
 
 # Thresholds of the text of an answer; none of them changes an end.
 _UNDERFLOW = 1e-300
@@ -370,7 +371,7 @@ class Answer(Bracket):
         >>> import symamp as sa
         >>> joint = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
         >>> print(sa.delta(joint, n=10**6, eps="0.0008").gap_limited_by)
-        no data set found attains the bound blanket; all_data_sets needs a list of all inputs and messages
+        no data set found attains the bound blanket; all_data_sets needs a list of all inputs and messages, as...
         """
         if self.question is None:
             return ""
@@ -380,8 +381,8 @@ class Answer(Bracket):
                 return ""
             if self.limited:
                 return self._capped
-            width = self._ratio - 1.0
-            return f"the bounds behind both ends are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
+            why = _UNATTAINED if self._is_one else "the bounds behind both ends are apart"
+            return f"{why}: the width is {self._ratio - 1.0:.2g}, aimed at was {self.aimed:.2g}"
         if self._ratio <= 1.0 + _APART:
             return ""
         if self.limited:
@@ -392,9 +393,19 @@ class Answer(Bracket):
         efforts = (self.asked.effort, "thorough") if interval.unsupported_reason(subject) is None else ()
         if [interval.too_costly(subject, Level.of_float(0.0), self.n, EFFORTS[x]) for x in efforts] == [True, False]:
             needed = "; ask for effort='thorough'"
+        elif self.question.victims:
+            needed = ", the only one for users who differ; one mechanism for all has closer ones"
+        elif getattr(subject, "participation", None) is not None:
+            needed = "; closer ones suppose that all take part: say how many count, by colluders=, or leave it out"
         elif BOUNDS["all_data_sets"].unsupported_reason(subject) is not None:
-            needed = "; all_data_sets needs a list of all inputs and messages"
+            needed = "; all_data_sets needs a list of all inputs and messages, as small tables have"
         return f"no data set found attains the bound {self.method}{needed}"
+
+    @property
+    def _is_one(self) -> bool:
+        """Whether no part of the rounds can be asked by itself: a sample, coordinates, or training."""
+        subject = self.question.subject
+        return bool(isinstance(subject, Rounds) and (subject.text or sum(count for _, count in subject.listed) == 1))
 
     @property
     def caution(self) -> str:
@@ -414,7 +425,7 @@ class Answer(Bracket):
         if self.has_one_end:
             return ""
         asked_for = not self.rounds and (self.question is None or self.question.method is not None)
-        if self.of_directions or asked_for:
+        if asked_for:
             return ""
         if self._ratio <= (WIDE if self.rounds or self.quantity == "epsilon" else _WIDE_DELTA):
             return ""
@@ -429,8 +440,9 @@ class Answer(Bracket):
         why = "the bounds behind both ends are apart"
         if self.quantity == "delta":
             return f"{ratio}: {why}, or eps is close and delta is not; give a smaller gap, or ask for epsilon"
-        if sum(count for _, count in self.rounds) == 1:  # a sample, or coordinates
-            return f"{ratio}: no data set that is found attains the upper end, which holds; take another mechanism"
+        if self._is_one:
+            other = "sampler, as random_allocation" if self.of_directions else "mechanism"
+            return f"{ratio}: {_UNATTAINED}, which holds; take another {other}"
         return f"{ratio}: {why}; ask one round by itself, whose gap_limited_by says why, or take another mechanism"
 
     @property

@@ -370,7 +370,7 @@ def shuffled_batches(
     >>> training = sa.training.shuffled_batches(noise=noise, steps=1000, neighbours="add_remove")
     >>> print(training.epsilon("1e-6", effort="quick"))
     epsilon in [3.723..., 4.886...]  (delta = 1e-6; 1,000 shuffled batches, GaussianStep(sigma=1), from above the\
- Gaussian mechanism; larger: remove)
+ Gaussian mechanism; larger: remove; WIDE: ...)
     """
     if not isinstance(noise, GaussianStep):
         raise ArgumentError("noise", noise, "sa.training.GaussianStep(sigma=...): other noise has no bound from above")

@@ -582,6 +582,26 @@ def test_a_wide_bracket_says_so():
     assert "WIDE" not in str(narrow)
 
 
+def test_what_a_wide_bracket_tells_to_do_makes_it_narrow():
+    binary = sa.RandomizedResponse(k=2, eps0=4)
+    lossy = sa.epsilon(binary, n=10**4, delta="1e-6", participation=sa.participation(dropout="1/5"))
+    assert "WIDE" in str(lossy)
+    assert "by colluders=" in lossy.caution
+    counted = sa.epsilon(binary, n=10**4, delta="1e-6", participation=sa.participation(colluders=2100))
+    assert counted.upper < 1.001 * counted.lower
+    crowd = sa.heterogeneous([(500, sa.RandomizedResponse(k=2, eps0=1)), (500, binary)], shuffled="messages")
+    assert "the only one for users who differ; one mechanism for all" in sa.epsilon(crowd, delta="1e-6").caution
+    two, three = (sa.RandomizedResponse(k=k, eps0=4) for k in (2, 3))
+    wide, narrow = (sa.profile(m, n=100).sampled(n=100, of=1000).epsilon("1e-6") for m in (two, three))
+    assert wide.caution.endswith("no data set that is found attains the upper end, which holds; take another mechanism")
+    assert narrow.caution == ""
+    asked = {"noise": sa.training.GaussianStep(sigma=2), "steps": 25, "neighbours": "add_remove"}
+    shuffled = sa.training.shuffled_batches(**asked).epsilon("1e-4", effort="quick")
+    assert "WIDE" in str(shuffled)
+    assert "random_allocation" in shuffled.caution
+    assert sa.training.random_allocation(**asked).epsilon("1e-4").caution == ""
+
+
 @pytest.mark.slow
 def test_a_wide_bracket_of_one_round_says_so():
     """Not that of a method that was asked for, and not twofold delta, which is little of eps."""
