@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from heapq import nlargest
 from math import inf
+from operator import itemgetter
 from typing import ClassVar, TypeGuard
 
 import sympy as sp
@@ -14,7 +14,7 @@ from flint import arb
 
 from symamp.bounds.bound import COARSE, DataSets, PairBound, PairBoundDefaults
 from symamp.bounds.hypotheses import ProofStatus
-from symamp.bounds.pairs_of_a_table import ESTIMATED, is_small
+from symamp.bounds.pairs_of_a_table import is_small
 from symamp.bounds.subject import Subject
 from symamp.decompositions.blanket import Weights, triple
 from symamp.decompositions.decomposition import Decomposition
@@ -25,7 +25,14 @@ from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.limits import Limits, kept
 from symamp.randomizers.mechanism import Mechanism
 from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
-from symamp.sums.inversion import approximate_log_law, estimate_epsilon, falling_root, largest_epsilon, limit_divergence
+from symamp.sums.inversion import (
+    FEW,
+    approximate_log_law,
+    estimate_epsilon,
+    falling_root,
+    largest_epsilon,
+    limit_divergence,
+)
 
 DATA_SETS = "Su, Cheng, Wang 2025, Theorem 14"
 
@@ -209,11 +216,20 @@ class PairOfInputs(PairBoundDefaults):
         return {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        triples = self.triples
-        if start is not None and 0.0 < start < inf:
-            triples = (self.worst_triple(Level.of_float(start), n, settings),)
-        place = replace(settings.rough, gap=COARSE)
-        lowest, worst = max(((t.root(n, log_delta, place, start), t) for t in triples), key=lambda found: found[0])
+        place, rough = replace(settings.rough, gap=COARSE), settings.rough
+
+        def estimate(t: Reduction, eps: float) -> float:
+            """Return a saddle point where a place is known: it tells how the curve falls, and few users have none."""
+            level = Level.of_float(eps)
+            return t.saddle_estimate(level, n) if is_known else t.log_estimate(level, n, rough)
+
+        is_known = start is not None and 0.0 < start < inf and n > FEW
+        if start is not None and is_known:
+            at = start
+            worst = max(self.triples, key=lambda t: estimate(t, at))
+            lowest = estimate_epsilon(worst.law, n, log_delta, place, at, lambda level: worst.saddle_estimate(level, n))
+        else:
+            lowest, worst = max(((t.root(n, log_delta, place, start), t) for t in self.triples), key=itemgetter(0))
         if lowest in (0.0, inf):  # no data set says where to look
             return start if start is not None and lowest == 0.0 else lowest
 
@@ -221,18 +237,9 @@ class PairOfInputs(PairBoundDefaults):
             return max(self.log_estimate(Level.of_float(eps), n, settings.usual), -_FAR) - log_delta
 
         first = lowest * (1.0 + _CLOSE)
-        below, above = (worst.log_estimate(Level.of_float(x), n, settings.rough) for x in (lowest, first))
-        slope = max((below - above) / (first - lowest), 1e-3)
+        slope = max((estimate(worst, lowest) - estimate(worst, first)) / (first - lowest), 1e-3)
         top = max(largest_epsilon(law) for law in self.laws)
         return falling_root(miss, first, slope, top, max(0.02 * settings.gap, _OF_ERROR * self.estimate_error))
-
-    def worst_triple(self, level: Level, n: int, settings: Settings) -> Reduction:
-        """Return the triple with the largest estimated divergence."""
-        triples: Iterable[Reduction] = self.triples
-        if len(self.triples) > ESTIMATED:  # saddle points rank the triples for a better estimate
-            scores = [approximate_log_law(quick_gparv(law, level), n) for law in self.laws]
-            triples = (self.triples[i] for i in nlargest(ESTIMATED, range(len(scores)), key=scores.__getitem__))
-        return max(triples, key=lambda t: t.log_estimate(level, n, settings.rough))
 
     @property
     def fixed_background(self) -> tuple[Reduction, ...]:

@@ -60,7 +60,7 @@ LAW, ABOVE = Work(30.0, 3.0), Work(260.0, 15.0)
 """A law at a level, and the law above several; atoms."""
 SADDLES, LINES, TERM, PROGRAM = Work(1000.0, 1.0), Work(500.0, 4.5), Work(260.0, 0.0063), 600.0
 """The search over all data sets: saddle points (values), lines of integration (rates x values), an integral
-(frequencies x what ``log_term`` says), a linear program."""
+(frequencies x what ``log_terms`` says), a linear program."""
 CELL = Work(260.0, 5.6)
 """One cell of a certified integral over all data sets; values."""
 RANKING, TRIPLES, FREQUENCY = Work(1000.0, 0.0066), Work(8000.0, 0.06), Work(50.0, 8.0)

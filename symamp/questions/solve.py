@@ -264,9 +264,11 @@ def _slope(part: PairBound, n: int, query: Query, eps: float) -> float:
     """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
     wide, settings = _WIDE * eps, query.settings.rough
     if wide > 0.0:
-        slope = (query.log_delta - part.log_estimate(Level.of_float(eps + wide), n, settings)) / wide
-        if isfinite(slope) and slope > 0.0:
-            return slope
+        near, far = Level.of_float(eps), Level.of_float(eps + wide)
+        below = part.saddle_estimate(near, n) - part.saddle_estimate(far, n)
+        below = below if isfinite(below) else query.log_delta - part.log_estimate(far, n, settings)
+        if isfinite(below) and below > 0.0:
+            return below / wide
     b = part.log_estimate(Level.of_float(eps), n, settings)
     for relative in _STEP_SIZES:
         # Near the local budget the divergence vanishes a short way on: then the next step is smaller.

@@ -23,9 +23,10 @@ LARGEST_EPS = 300.0
 _SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY = 0.02, 0.01, 1e-13
 """A value may miss log delta by so much of the gap; where functions jump a bracket is narrowed to so much of what may
 be missed, relatively, and at most so far."""
-_STEPS, _FAR_ABOVE = 8, 1.0
-"""Secant steps before the root is bracketed instead, and how far above its aim, in the logarithm, none is promising."""
-_MOST_BRACKETED, _ROUGH_TOLERANCE, _ASTRAY, _MOST_HEIGHT = 12, 1e-2, 5.0, 1e4
+_STEPS, _TRUSTED, _FAR_ABOVE = 8, 20.0, 1.0
+"""Secant steps before the root is bracketed instead; up to how many times what may be missed the last one is not looked
+at; and how far above its aim, in the logarithm, none is promising."""
+FEW, _ROUGH_TOLERANCE, _ASTRAY, _MOST_HEIGHT = 12, 1e-2, 5.0, 1e4
 """Saddle points: of no use for so few users, solved so closely for a start, better than one that they see so far from
 delta, in the logarithm; heights beyond so many times -log delta are cut off, so that a bracket is divided evenly."""
 _LOG_ZERO = -1e300
@@ -128,7 +129,7 @@ def estimate_root(
     # A normal shape is assumed for the rough value: where there is none it may be far too low.
     if rough(0.0) < 1.0 and value(0.0) <= 0.0:
         return 0.0
-    if n <= _MOST_BRACKETED or top == inf:
+    if n <= FEW or top == inf:
         return _bracketed(value, log_delta, top, tolerance)
     if start is None or not 0.0 < start < top or abs(rough(start)) > _ASTRAY:
         start = _bracketed(rough, log_delta, top, _ROUGH_TOLERANCE)
@@ -179,13 +180,13 @@ def falling_root(
         return end
     top = min(top, end)
     for _ in range(_STEPS):
-        if abs(value) <= tolerance:
-            return x
         following = x + value / slope if slope > 0.0 else inf
         if not 0.0 < following < top:
+            if abs(value) <= tolerance:
+                return x
             break
-        if following == x:
-            return x
+        if abs(value) <= _TRUSTED * tolerance or following == x:
+            return following
         there = miss(following)
         if there == inf:  # no more is asked of this bound
             return following

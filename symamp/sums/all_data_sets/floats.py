@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, log, pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,7 @@ class AllDataSetsEvidence:
 # n multiplies every error in log|M|, so M - 1 is summed from differences (docs/proofs/kernel_sandwich.md, rounding).
 
 Waves = NDArray[np.complex128]
+Booleans = NDArray[np.bool_]
 
 _STEPS, _STEADY, _ALONE = 40, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
@@ -70,11 +72,24 @@ _ONE_THREAD = 2**18
 
 
 def _product(a: Floats, b: Floats) -> Floats:
-    """Return the product of two matrices, some rows at a time: the same for any number of threads."""
-    rows = max(_ONE_THREAD // b.size, 1)
-    whole = len(a) // rows * rows
-    pieces = a[:whole].reshape(-1, rows, a.shape[1]) @ b
-    return np.concatenate([*pieces, a[whole:] @ b])
+    """Return the product with a matrix, some rows at a time: the same for any number of threads."""
+    flat, rows = a.reshape(-1, a.shape[-1]), max(_ONE_THREAD // b.size, 1)
+    whole = len(flat) // rows * rows
+    pieces = flat[:whole].reshape(-1, rows, flat.shape[1]) @ b
+    return np.concatenate([*pieces, flat[whole:] @ b]).reshape(*a.shape[:-1], b.shape[1])
+
+
+class Lines(NamedTuple):
+    """Numbers of some terms, one for each frequency or one for all."""
+
+    s: Floats
+    lam: Floats
+    sigma: Floats
+
+    @staticmethod
+    def of(terms: Sequence[Term]) -> Lines:
+        """Return those of all terms."""
+        return Lines(*np.array([(t.s, t.lam, t.sigma) for t in terms]).T)
 
 
 @dataclass(frozen=True)
@@ -90,7 +105,7 @@ class FloatClasses:
     mixed: bool = False
 
     @cached_property
-    def _shared(self) -> tuple[Floats, Floats]:
+    def shared(self) -> tuple[Floats, Floats]:
         """All values once, and their masses, one column a class: classes share most of them."""
         values, where = np.unique(self.values, return_inverse=True)
         masses = np.zeros((len(values), len(self.values)))
@@ -124,70 +139,72 @@ class FloatClasses:
 
     def log_mgf(self, s: Floats, lam: Floats) -> Floats:
         """Return log M_x(s) = log E[e^(s z - lam z+)] for arrays s, lam of one shape; the classes are the last axis."""
-        s, lam = np.broadcast_arrays(s, lam)
-        x = s[..., None, None] * self.values - lam[..., None, None] * np.maximum(self.values, 0.0)
-        linear = s[..., None] * self.mean - lam[..., None] * self.gains
-        below_one = linear + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)
+        s, lam = (x[..., None] for x in np.broadcast_arrays(s, lam))
+        z, p = self.shared
+        curved = exp_minus_linear(s * z - lam * np.maximum(z, 0.0))
+        below_one = s * self.mean - lam * self.gains + _product(curved, p)
         # A sum that cancels to about -1, or beyond it, is rounding: its M(s) is next to nothing.
         return np.asarray(np.log1p(np.maximum(below_one, _NEXT_TO_NOTHING)))
 
-    def variance(self, s: float, lam: float) -> Floats:
-        """Return the variance of z under the tilt e^(s z - lam z+), for each class."""
-        weights = self.masses * np.exp(s * self.values - lam * np.maximum(self.values, 0.0))
-        whole = 1.0 - self.masses.sum(axis=1) + weights.sum(axis=1)
-        first = (weights * self.values).sum(axis=1) / whole
-        second = (weights * self.values**2).sum(axis=1) / whole
+    def variance(self, s: Floats | float, lam: Floats | float) -> Floats:
+        """Return the variance of z under the tilts e^(s z - lam z+); the classes are the last axis."""
+        z, p = self.shared
+        weights = np.exp(np.multiply.outer(s, z) - np.multiply.outer(lam, np.maximum(z, 0.0)))
+        whole = 1.0 - self.masses.sum(axis=1) + _product(weights, p)
+        first, second = (_product(weights, z[:, None] ** k * p) / whole for k in (1, 2))
         return np.asarray(second - first**2)
 
-    def transforms(
-        self, s: float, lam: float, sigma: float, p_lo: float, u: Floats, least: float = -inf
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return (u, log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes).
+    def transforms(self, lines: Lines, p_lo: float, u: Floats, least: float = -inf) -> tuple[Booleans, Floats, Floats]:
+        """Return which frequencies were kept, and log|M_x|, |A_x| there, arrays of shape (frequencies, classes).
 
-        Frequencies at which all log|M_x| are ``least`` or more below their first value are left out.
+        Each frequency has a line of its own, or all the same one. Those at which all log|M_x| are ``least`` or more
+        below their value at 0 are left out.
         """
-        rows = max(_AT_ONCE // max(len(self._shared[0]), 1), 1)
-        tops = self.log_mgf(np.array([s]), np.array([lam]))[0]
+        rows = max(_AT_ONCE // max(len(self.shared[0]), 1), 1)
+        starts = range(0, max(len(u), 1), rows)
+        every = [[x if len(x) == 1 else x[i : i + rows] for x in lines] for i in starts]
         parts = [
-            self._transforms(s, lam, sigma, p_lo, u[i : i + rows], tops + least) for i in range(0, max(len(u), 1), rows)
+            self._transforms(Lines(*some), p_lo, u[i : i + rows], least) for i, some in zip(starts, every, strict=True)
         ]
-        used, log_m, sizes = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return used, log_m, sizes
+        kept, log_m, sizes = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return kept, log_m, sizes
 
-    def _transforms(
-        self, s: float, lam: float, sigma: float, p_lo: float, u: Floats, least: Floats
-    ) -> tuple[Floats, Floats, Floats]:
-        z, p = self._shared
-        plus = np.maximum(z, 0.0)
+    def _transforms(self, lines: Lines, p_lo: float, u: Floats, least: float) -> tuple[Booleans, Floats, Floats]:
+        z, p = self.shared
+        s, lam, sigma = (x[:, None] for x in lines)
+        plus, minus = np.maximum(z, 0.0), np.maximum(-z, 0.0)
         x = s * z - lam * plus
         fallen, sine, bent = turned(u[:, None] * z)
-        weights = np.exp(x)[:, None] * p
-        re = s * self.mean - lam * self.gains + exp_minus_linear(x) @ p - _product(fallen, weights)
-        im = u[:, None] * self.mean + _product(sine, np.expm1(x)[:, None] * p) + _product(bent, p)
+        weights = np.exp(x)
+        re = s * self.mean - lam * self.gains + _product(exp_minus_linear(x), p)
+        tops = np.log1p(np.maximum(re, _NEXT_TO_NOTHING))
+        re = re - _product(fallen * weights, p)
+        im = u[:, None] * self.mean + _product(sine * np.expm1(x) + bent, p)
         with np.errstate(divide="ignore"):
             log_m = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
-        matters = ~(log_m <= least).all(axis=1)  # what is beyond the range of doubles is kept
-        u, log_m, fallen, sine = u[matters], log_m[matters], fallen[matters], sine[matters]
-        zeta = (s + 1j * u)[:, None]
-        slow = (plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo))))[:, None] * p
-        columns = np.hstack(
-            (plus[:, None] * weights, slow * np.exp(s * plus)[:, None], np.maximum(-z, 0.0)[:, None] * weights)
-        )
-        waves = _product(1.0 - fallen, columns) + 1j * _product(sine, columns)
-        positive, mixed, negative = np.split(waves, 3, axis=1)
-        mixed = mixed + slow.sum(axis=0) * ((sigma * zeta) ** 2 - 1.0)
+        kept = np.asarray(~(log_m <= tops + least).all(axis=1))  # what is beyond the range of doubles is kept
+        if not kept.all():
+            u, log_m, fallen, sine = u[kept], log_m[kept], fallen[kept], sine[kept]
+            s, lam, sigma, weights, tops = (x if len(x) == 1 else x[kept] for x in (s, lam, sigma, weights, tops))
+        slow = plus * np.exp(s * plus - lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo)))
+        tilted = np.stack((plus * weights, slow, minus * weights))
+        real, imaginary = _product(np.stack((1.0 - fallen, sine))[:, None] * tilted, p)
+        positive, mixed, negative = real + 1j * imaginary
+        alone = _product(plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo))), p)
+        mixed = mixed + alone * ((sigma * (s + 1j * u[:, None])) ** 2 - 1.0)
         size = np.abs(self.gains * positive + mixed * negative)
-        return u, log_m, size + self._crossed(s, lam, positive, mixed, negative) if self.mixed else size
+        return kept, log_m, size + self._crossed(tops, positive, mixed, negative) if self.mixed else size
 
-    def _crossed(self, s: float, lam: float, positive: Waves, mixed: Waves, negative: Waves) -> Floats:
+    def _crossed(self, tops: Floats, positive: Waves, mixed: Waves, negative: Waves) -> Floats:
         """Return what mixtures of each class with those of larger M(s) add to its |A|."""
-        order = np.argsort(-self.log_mgf(np.array([s]), np.array([lam]))[0], kind="stable")
+        order = np.argsort(-np.broadcast_to(tops, positive.shape), axis=1, kind="stable")
+        # Sums along the first axis are quick.
+        waves = (np.take_along_axis(x, order, axis=1).T for x in (positive, mixed, negative))
+        gains, (p, q, r) = self.gains[order.T], waves
         added = np.zeros(positive.shape)
-        for k, i in enumerate(order[1:], 1):
-            others = order[:k]
-            parts = (self.gains[i] - self.gains[others]) * (positive[:, [i]] - positive[:, others])
-            parts = parts + (mixed[:, [i]] - mixed[:, others]) * (negative[:, [i]] - negative[:, others])
-            added[:, i] = np.abs(parts).max(axis=1)
+        for k in range(1, len(gains)):
+            parts = (gains[k] - gains[:k]) * (p[k] - p[:k]) + (q[k] - q[:k]) * (r[k] - r[:k])
+            np.put_along_axis(added, order[:, [k]], np.abs(parts).max(axis=0)[:, None], axis=1)
         return added
 
 
@@ -330,21 +347,19 @@ def bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[floa
     S + v > 0 asks for p above m - v: where m is nearly certain to be large, p_lo may be many times the mean of p, with
     b far above the saddle point.
     """
-    plus = np.maximum(g.values, 0.0)
     positive = positive_messages(g, n)
     scale = positive / ((n - 1) * g.gain)
+    b = v * (_WIDE_TILTS if positive < FEW_POSITIVE else _TILTS)
+    z, masses = g.shared
+    plus, rows = np.maximum(z, 0.0), np.arange(len(b))
+    room = log_target - np.log(_product(plus * np.exp(np.outer(b, z)), masses).max(axis=1, keepdims=True))
+    tilts = np.geomspace(1e-3 * scale, np.maximum(30.0 * scale, 4.0 * b), 40).T
     best = (0.0, 0.0, 0.0)
-    for b in v * (_WIDE_TILTS if positive < FEW_POSITIVE else _TILTS):
-        victim = float((g.masses * plus * np.exp(b * g.values)).sum(axis=1).max())
-        tilts = np.geomspace(1e-3 * scale, max(30.0 * scale, 4.0 * b), 40)
-        for _ in range(2):
-            others = g.log_mgf(np.full_like(tilts, b), tilts).max(axis=1)
-            p = (log_target - log(victim) - (n - 1) * others) / tilts
-            if np.isnan(p).all():  # beyond the range of doubles
-                break
-            i = int(np.nanargmax(p))
-            best = max(best, (float(p[i]), float(tilts[i]), float(b)))
-            tilts = np.geomspace(tilts[max(i - 1, 0)], tilts[min(i + 1, 39)], 40)
+    for _ in range(2):
+        p = (room - (n - 1) * g.log_mgf(b[:, None], tilts).max(axis=2)) / tilts
+        i = np.where(np.isnan(p), -inf, p).argmax(axis=1)  # what is nan is beyond the range of doubles
+        best = max([best, *zip(p[rows, i].tolist(), tilts[rows, i].tolist(), b.tolist(), strict=True)])
+        tilts = np.geomspace(tilts[rows, np.maximum(i - 1, 0)], tilts[rows, np.minimum(i + 1, 39)], 40).T
     return best if best[0] > 0.0 else None
 
 
@@ -369,16 +384,13 @@ def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], we
     """
     least = 0.0 if positive_messages(g, n) > FEW_POSITIVE else SMOOTHER
     smooth = sqrt(max(smoothing(n), least))
-    plus = np.maximum(g.values, 0.0)
-    lam = np.repeat(rates[:, None], 60, axis=1)
+    z, masses = g.shared
+    plus, lam = np.maximum(z, 0.0), np.repeat(rates[:, None], 60, axis=1)
     s = np.geomspace(0.3 * min(near), 3.0 * (max(near) + rates), 60).T
     for points in (60, 25, 25):
         lam = lam[:, :points]
-        heights = g.log_mgf(s, lam)
-        x = s[..., None, None] * g.values - lam[..., None, None] * plus
-        tilted = g.masses * np.exp(x - heights[..., None])
-        spread = (tilted * g.values**2).sum(axis=-1) - (tilted * g.values).sum(axis=-1) ** 2
-        sizes = np.einsum("...xk,xk->...x", np.exp((s - lam)[..., None, None] * plus), g.masses * plus)
+        heights, spread = g.log_mgf(s, lam), g.variance(s, lam)
+        sizes = _product(np.exp((s - lam)[..., None] * plus), plus[:, None] * masses)
         at, curvature = s[..., None], (n - 1) * np.maximum(spread, 0.0)
         value = (n - 1) * heights + np.log(weights * sizes * erfcx(at * np.sqrt(0.5 * curvature)) / at)
         value = np.logaddexp.reduce(value, axis=-1)
@@ -389,42 +401,63 @@ def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], we
     return [Term(1.0, float(rate), float(x), smooth / float(x)) for rate, x in zip(rates, best, strict=True)]
 
 
-def log_term(
-    g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, limits: Limits, reach: float | None = None
+def log_terms(
+    g: FloatClasses,
+    n: int,
+    terms: Sequence[Term],
+    p_lo: float,
+    weights: Floats,
+    limits: Limits,
+    reach: float | None = None,
 ) -> Floats:
-    """Return log of the integral of one term with a = 1 for each class, by the trapezoidal rule.
+    """Return logs of the integrals of terms with a = 1, a row each and a column for each class; by trapezoidal rules.
 
-    ``reach`` restricts it to so many widths of the main lobe: enough for choosing parameters.
+    ``weights`` has a row for each term, too. ``reach`` restricts them to so many widths of the main lobe: enough for
+    choosing parameters.
     """
-    heights = (n - 1) * g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
-    near = heights > heights.max() - _FAR
-    variance = (n - 1) * float(g.variance(term.s, term.lam)[near].max(initial=0.0)) + 2.0 / term.s**2
-    unusable = np.full(len(weights), np.inf)
-    if not 0.0 < variance < inf:  # beyond the range of doubles: such a term is not used
-        return unusable
-    width = 1.0 / sqrt(variance)
-    top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
-    if not 0.0 < top / width < min(MOST_STEPS, _MOST_TERMS / g.values.size):
-        return unusable
-    steps = int(np.ceil(2.5 * top / width))
-    classes, messages = g.values.shape
-    u, used, parts = np.linspace(0.0, top, steps + 1), list[Floats](), list[Floats]()
+    if reach is None and len(terms) > 1:
+        rows = zip(terms, weights, strict=True)
+        return np.concatenate([log_terms(g, n, [t], p_lo, row[None], limits) for t, row in rows])
+    lines, found = Lines.of(terms), np.full(weights.shape, np.inf)
+    heights = (n - 1) * g.log_mgf(lines.s, lines.lam)
+    near = heights > heights.max(axis=1, keepdims=True) - _FAR
+    variance = (n - 1) * g.variance(lines.s, lines.lam).max(axis=1, where=near, initial=0.0) + 2.0 / lines.s**2
+    tops = REACH / lines.sigma
+    if reach is not None:
+        tops = np.minimum(reach / np.sqrt(variance), tops)
+    asked = tops * np.sqrt(variance)  # beyond the range of doubles, or of what may be asked, a term is not used
+    usable = np.flatnonzero((variance > 0.0) & (asked > 0.0) & (asked < min(MOST_STEPS, _MOST_TERMS / g.values.size)))
+    if not usable.size:
+        return found
+    steps = np.ceil(2.5 * asked[usable]).astype(int)
+    at = np.repeat(usable, steps + 1)
+    u = np.concatenate([np.linspace(0.0, tops[i], k + 1) for i, k in zip(usable, steps, strict=True)])
     # Far away few frequencies matter; those where the classes with the largest M(s) are negligible do so for no class.
     least = -inf if reach is not None else _NEGLIGIBLE / (n - 1)
     if len(g.values) > _SCREEN and reach is None:
-        largest = g.only(np.argsort(heights)[-_SCREEN:].tolist())
-        u, *_ = largest.transforms(term.s, term.lam, term.sigma, p_lo, u, least)
-    for some in np.array_split(u, max(1, len(u) * g.values.size // 200_000)):
-        kept, log_m, size = g.transforms(term.s, term.lam, term.sigma, p_lo, some, least)
-        used.append(kept)
-        parts.append(log_integrands(g, log_m, size, n, weights))
-    u, value = np.concatenate(used), np.concatenate(parts)
-    limits.charge(TERM.of(classes * (steps * messages + len(u) * (messages * classes / 10.0 + 30.0))))
-    if not u.size:  # all |M| are lost to rounding
-        return unusable
-    value += (0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u))[:, None]
-    peak = value.max(axis=0)
-    sizes = np.exp(value - peak)
+        largest = g.only(np.argsort(heights[0])[-_SCREEN:].tolist())
+        u = u[largest.transforms(lines, p_lo, u, least)[0]]
+        at = np.zeros(len(u), dtype=int)
+    kept, parts = list[Booleans](), list[Floats]()
+    for some in np.array_split(np.arange(len(u)), max(1, len(u) * g.values.size // 200_000)):
+        those = lines if len(terms) == 1 else Lines(*(x[at[some]] for x in lines))
+        has, log_m, size = g.transforms(those, p_lo, u[some], least)
+        kept.append(has)
+        parts.append(log_integrands(g, log_m, size, n, weights[at[some][has]]))
+    has, value = np.concatenate(kept), np.concatenate(parts)
+    u, at = u[has], at[has]
+    classes, messages = g.values.shape
+    limits.charge(TERM.of(classes * (int(steps.sum()) * messages + len(u) * (messages * classes / 10.0 + 30.0))))
+    used, starts = np.unique(at, return_index=True)
+    if not used.size:  # all |M| are lost to rounding
+        return found
+    s, sigma = lines.s[at], lines.sigma[at]
+    value += (0.5 * sigma**2 * (s**2 - u * u) - np.log(s**2 + u * u))[:, None]
+    peak = np.maximum.reduceat(value, starts)
+    sizes = np.exp(value - peak[np.searchsorted(used, at)])
     # Twice the half line: the integrand is even.
-    found = peak + np.log((sizes.sum(axis=0) - 0.5 * sizes[0]) * (top / steps) / pi)
-    return np.asarray(found) if np.isfinite(found).all() else unusable
+    width = (tops[usable] / steps)[np.searchsorted(usable, used)]
+    sums = np.add.reduceat(sizes, starts) - 0.5 * sizes[starts]
+    found[used] = peak + np.log(sums * width[:, None] / pi)
+    found[~np.isfinite(found).all(axis=1)] = np.inf
+    return found

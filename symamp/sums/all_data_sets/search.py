@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, log, sqrt
-from operator import itemgetter
 
 import numpy as np
 from flint import arb
@@ -98,8 +97,7 @@ def _search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
     if not isfinite(log_size):
         return None
     are_few = floats.positive_messages(g, n) < floats.FEW_POSITIVE
-    log_target = log_size + log(_BAD_SHARE_OF_FEW if are_few else _BAD_SHARE)
-    bads = [floats.bad_part(g, n, v, log_target) for _, _, v in near]
+    bads = [floats.bad_part(g, n, v, _log_share(g, n, log_size)) for _, _, v in near]
     bad = max((b for b in bads if b is not None), default=None)
     best = None if bad is None else _Columns(g, n, near, log_size, limits).found(bad)
     if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
@@ -114,14 +112,18 @@ def _search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
     return other if is_better else best
 
 
+def _log_share(g: floats.FloatClasses, n: int, log_size: float) -> float:
+    """Return the logarithm of what the bad part may be."""
+    are_few = floats.positive_messages(g, n) < floats.FEW_POSITIVE
+    return log_size + log(_BAD_SHARE_OF_FEW if are_few else _BAD_SHARE)
+
+
 def _thinned(g: floats.FloatClasses, n: int, found: Found, limits: Limits) -> Found:
     """Return parameters with fewer terms, where the bound hardly grows without those that take most frequencies."""
     p, log_size = found.parameters, found.log_value - found.excess
     P = max((n - 1) * g.gain, p.p_lo)
     log_bads = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
-    costs = np.array(
-        [floats.log_term(g, n, t, p.p_lo, row, limits) for t, row in zip(p.terms, found.weights, strict=True)]
-    )
+    costs = floats.log_terms(g, n, p.terms, p.p_lo, found.weights, limits)
     lam, kept = np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
     weights = np.array([t.a for t in p.terms])
     spread = [(n - 1) * float(g.variance(t.s, t.lam).max()) + 2.0 / t.s**2 for t in p.terms]
@@ -197,9 +199,10 @@ class _Columns:
         self._limits.charge(LINES.of(len(rates) * g.values.size))
         new = floats.best_lines(g, n, rates / P, [v for *_, v in self._near], weights)
         self._lines += new
-        self._rows += [weights] * len(new)
+        rows = [weights] * len(new)
         reach = _WIDER_LOBE if self._positive < floats.FEW_POSITIVE else LOBE
-        self._lobes += [floats.log_term(g, n, t, p_lo, weights, self._limits, reach) for t in new]
+        self._rows += rows
+        self._lobes += [*floats.log_terms(g, n, new, p_lo, np.array(rows), self._limits, reach)]
 
     def _solved(self, p_lo: float, log_bads: Floats) -> tuple[Floats, Floats, Floats] | None:
         """Return the weights a_i, what each class counts for, and the logarithms of the sizes of the terms."""
@@ -217,9 +220,8 @@ class _Columns:
             if self._positive > floats.FEW_POSITIVE or not new:
                 break
             for k in new:
-                costs[k] = floats.log_term(
-                    self._g, self._n, self._lines[k], p_lo, self._rows[k], self._limits, _RETURNS
-                )
+                row = self._rows[k][None]
+                costs[k] = floats.log_terms(self._g, self._n, [self._lines[k]], p_lo, row, self._limits, _RETURNS)[0]
             asked |= new
         if self._positive > floats.FEW_POSITIVE:
             a, binding = self._without_smallest(p_lo, costs, log_bads, a, binding)
@@ -265,8 +267,7 @@ def _evaluated(
     """
 
     def integrated(reach: float | None) -> Floats:
-        terms = zip(p.terms, weights, strict=True)
-        return np.array([floats.log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in terms])
+        return floats.log_terms(g, n, p.terms, p.p_lo, weights, limits, reach)
 
     logs, lobes = np.log([[t.a] for t in p.terms]), integrated(LOBE)
     integrals = integrated(None) if rests is None else lobes + rests.max(axis=1, keepdims=True)
@@ -337,10 +338,8 @@ _REACHED_RULED_OUT, _DRIFT_RULED_OUT, _RULED_OUT_BY = 4.0, 0.2, 0.3
 this one is ruled out, however poor they are."""
 _NEAREST = 3
 """So many levels are tried."""
-_BAD_SHARE_OF_OTHERS, _BELOW_LARGEST = 1e-3, 0.01
-"""Up to which share of the bound the bad part of parameters of another pair is kept; and how far below the largest
-bound at a level others are ruled out there."""
-_TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
+_BELOW_LARGEST = 0.01
+"""How far below the largest bound at a level others are ruled out there."""
 
 
 def carried(
@@ -352,15 +351,15 @@ def carried(
     far: bool = False,
     enough: float = -inf,
 ) -> Found | None:
-    """Return the parameters of a level near by on lines that suit this one; None where they do not suit it.
+    """Return parameters on the lines of a level near by, moved to suit this one; None where they do not suit it.
 
     Their distance from the best constant data set may grow by ``_DRIFT``, unless they may come from ``far`` or give
-    what is ``enough``; p_lo and the majorant are the same. ``gain`` is E[G_+] of another pair of inputs, if they are of
-    one: then units and the choice of c are those of this pair, and p_lo is smaller if it has to be.
+    what is ``enough``. ``gain`` is E[G_+] of another pair of inputs, if they are of one: then units and the choice of c
+    are those of this pair.
     """
     worst, count = _undominated(g), len(g.values)
     g = g.only(worst)
-    limits.charge(SADDLES.of(g.values.size))
+    limits.charge(SADDLES.of(g.values.size) + PROGRAM)
     with np.errstate(all="ignore"):
         near = floats.saddles(g, n)
         if gain is not None:
@@ -379,30 +378,20 @@ def carried(
             return None
         # Classes that tie have saddle points of their own, and lines stay with one.
         saddle = min((v for *_, v in near), key=lambda v: abs(log(v / found.saddle)))
-        p, ratio = found.parameters, saddle / found.saddle
-        terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in p.terms)
-        tilts = p.tilt_a * _TILTS_NEAR
-        # Where b is far above the saddle point, as a is, a little more of it may be far too much.
-        bads = [
-            (row, tilt, b)
-            for b in {p.tilt_b, ratio * p.tilt_b}
-            for row, tilt in zip(floats.log_bads_at(g, n, p.p_lo, tilts, b), tilts.tolist(), strict=True)
-        ]
-        log_bads, tilt_a, tilt_b = min(bads, key=lambda at: float(at[0].max()))
-        if gain is not None and log_bads.max() > (target := log_size + log(_BAD_SHARE_OF_OTHERS)):
-            less, (log_bads, tilt_a, tilt_b) = min(
-                (((float(at[0].max()) - target) / at[1], at) for at in bads), key=itemgetter(0)
-            )
-            share = 1.0 - less / p.p_lo
-            if not share > 0.0:
-                return None
-            log_bads, p = log_bads - less * tilt_a, replace(p, p_lo=share * p.p_lo)
-            terms = tuple(replace(t, a=t.a / share**2, lam=t.lam / share) for t in terms)
+        bad = floats.bad_part(g, n, saddle, _log_share(g, n, log_size))
+        if bad is None:
+            return None
+        ratio, P = saddle / found.saddle, max((n - 1) * g.gain, bad[0])
+        terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in found.parameters.terms)
+        log_bads = floats.log_bads_at(g, n, bad[0], np.array([bad[1]]), bad[2])[0]
         # The share beyond the main lobe changes little, but for laws that return to it again and again.
         reach, rests = (LOBE, found.rests[:, worst]) if is_good else (None, 0.0)
-        rows = found.weights[:, worst]
-        integrals = [floats.log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(terms, rows, strict=True)]
-        by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
+        costs = floats.log_terms(g, n, terms, bad[0], found.weights[:, worst], limits, reach) + rests
+        solved = _majorant(bad[0], P, P * np.array([t.lam for t in terms]), costs, log_bads)
+        if solved is None:
+            return None
+        used = np.flatnonzero(solved[0] > 0.0)
+        by_term = np.log(solved[0][used, None]) + costs[used]
         by_class = np.logaddexp.reduce([log_bads, *by_term])
         value = float(by_class.max())
         poor = max(found.excess - SHARP, 0.0)
@@ -414,12 +403,14 @@ def carried(
     every[worst] = by_class
     return replace(
         found,
-        parameters=floats.Parameters(p.p_lo, tilt_a, tilt_b, terms),
+        parameters=floats.Parameters(*bad, tuple(replace(terms[i], a=float(solved[0][i])) for i in used)),
         log_value=value,
         log_terms=tuple(by_term.max(axis=1).tolist()),
         by_class=every,
         excess=value - log_size,
         saddle=saddle,
+        weights=found.weights[used],
+        rests=found.rests[used],
     )
 
 
