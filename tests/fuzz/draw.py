@@ -29,6 +29,27 @@ TEXTS = (
     "'blanket'", "'generic'", "'fft'", "'x0'", "'x1'", "'x2'", "'numpy'", "'flint'", "'mpmath'", "''", "'no such'",
     "'\\n'", "'é'", "'x'*1000", "'\\ud800'", "'\\x00'", "'k'", "'a'", "'eps0'",
 )  # fmt: skip
+ODD = (
+    "10**18 + 1", "10**5000", "2**5000", "complex(1, 0)", "complex('nan')", "Decimal('sNaN')", "Decimal('inf')",
+    "Decimal('-0')", "Fraction(1, 10**400)", "Fraction(10**5000)", "Fraction(7)", "mpmath.mpf('nan')",
+    "mpmath.mpf('-inf')", "mpmath.mpf('1e1000000')", "mpmath.mpc(1, 0)", "mpmath.iv.mpf([0, 1])", "mpmath.pi",
+    "np.float16(0.5)", "np.longdouble(0.5)", "np.float32('inf')", "np.uint8(7)", "np.int8(-7)", "np.complex128(1)",
+    "np.datetime64('2020')", "np.array([0.5])", "np.array('x')", "np.array([None])", "sp.Float('1e-1000')",
+    "sp.Float('nan')", "sp.Float('inf')", "sp.Symbol('eps0', real=True)", "sp.Symbol('eps0', positive=True)",
+    "sp.Symbol('k', integer=True)", "sp.Dummy()", "sp.Symbol('')", "sp.Symbol('a b')", "-sp.oo", "sp.GoldenRatio",
+    "sp.EulerGamma", "sp.sqrt(-2)", "sp.log(-3)", "sp.exp(sp.I)", "sp.sin(1)", "sp.sqrt(2) - sp.sqrt(2)*(1 + sp.I)",
+    "sp.log(6) - sp.log(2) - sp.log(3)", "sp.exp(1000)", "sp.exp(10**9)", "sp.exp(-(10**9))",
+    "sp.exp(sp.exp(sp.exp(3)))", "sp.Matrix([[1, 0], [0, 1]])", "sp.zeros(0, 0)", "sp.EmptySet", "sp.Interval(0, 1)",
+    "sp.Integral(X, (X, 0, 1))", "sp.Sum(X, (X, 1, 3))", "sp.Function('f')(1)", "sp.Piecewise((1, X > 0), (2, True))",
+    "sp.Abs(X)/(1 + sp.Abs(X))", "sp.Max(0, X)", "sp.conjugate(sp.Symbol('x'))", "sp.MatrixSymbol('M', 2, 2)[0, 0]",
+    "sp.Wild('w')", "X > 0", "sp.Eq(X, 1)", "sp.Tuple(1, 2)", "X**1000", "sp.binomial(X, 2)", "sp.factorial(X)",
+    "X*sp.I", "X + sp.oo", "X + sp.nan", "'1e6'", "'+1'", "'1/0'", "'0**-1'", "'log(0)'", "'log(-1)'", "'sqrt(-1)'",
+    "'exp(10**9)'", "'2**10**10'", "'binomial(9,3)'", "'eval(1)'", "'x'", "'1e-100001'", "'1+'*600 + '1'", "'1\\n2'",
+    "'½'", "'٣'", "'1j'", "'None'", "'lambda: 1'", "'[1]'", "'{}'", "'1;2'", "'#'", "'BLANKET'", "'../x'",
+    "'exp(log(6) - log(2) - log(3))'", "'1e-400'", "()", "bytearray(b'1')", "int", "print", "NotImplemented",
+    "ValueError('x')", "slice(1)", "memoryview(b'1')", "iter([1])", "(i for i in range(2))", "sa.PureLDP",
+    "sa.PureLDP()", "sa.RandomizedResponse()", "sa.ProofStatus.PROVED", "sa.Parameter('p')", "sa.errors",
+)  # fmt: skip
 EPS0 = ("1", "0.1", "'log(3)'", "2", "'1/10'", "4", "0.5", "'log(9)'", "8", "1e-3", "sp.log(3)", "30", "1e-9", "100")
 USERS = ("1", "2", "3", "8", "50", "1000", "10**4", "10**6", "'1e6'", "10**9", "10**12", "10**18", "np.int64(77)")
 LEVELS = ("0", "0.1", "'log(3/2)'", "0.5", "1", "1e-3", "1e-9", "2", "'1/7'", "5", "0.01", "10", "999999", "1e-300")

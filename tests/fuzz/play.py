@@ -79,6 +79,11 @@ def checked(answer):
     return verdict
 
 
+def evaluated(mechanism):
+    """An answer about a mechanism, itself where it has parameters."""
+    return mechanism if mechanism.parameters else sa.epsilon(mechanism, n=3, delta="1e-3", gap=1e-3)
+
+
 def command(words, files=()):
     """The exit code of the command line in this process, beside some files; it may not fail in another way."""
     out, errors = io.StringIO(), io.StringIO()
@@ -117,7 +122,8 @@ def _pandas():
 NAMES = {
     "sa": sa, "sp": sp, "np": np, "mpmath": mpmath, "arb": arb, "fmpq": fmpq, "Fraction": Fraction, "Decimal": Decimal,
     "Odd": Odd, "catalogue": catalogue, "verified": verified, "from_text": from_text, "command": command,
-    "checked": checked, "pd": _pandas(), "X": sp.Symbol("x", real=True), "Y": sp.Symbol("y", real=True),
+    "checked": checked, "evaluated": evaluated, "pd": _pandas(), "X": sp.Symbol("x", real=True),
+    "Y": sp.Symbol("y", real=True),
 }  # fmt: skip
 
 
@@ -140,7 +146,7 @@ def played(call, seconds=SECONDS):
                 _inspect(eval(call, dict(NAMES)))
                 answered = True
         except sa.errors.SymampError as refusal:
-            str(refusal), repr(refusal)
+            _refusal(refusal)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except TooLong:
@@ -188,6 +194,7 @@ def _is_ours(frame):
     return Path(frame.filename).is_relative_to(_PACKAGE) or frame.name in (
         "_inspect",
         "_answer",
+        "_refusal",
         "checked",
         "_law",
         "command",
@@ -231,6 +238,11 @@ def _inspect(found, depth=0):
             _answer(found)
         if isinstance(found, sa.SumLaw):
             _law(found)
+
+
+def _refusal(refusal):
+    assert refusal.argument and refusal.accepted and repr(refusal), f"refused without saying why: {refusal}"  # noqa: PT018
+    assert len(str(refusal)) < 5000, "a long refusal"
 
 
 def _answer(answer):

@@ -1,9 +1,8 @@
-"""The front door: reference numbers, trivial regimes, extreme arguments, refusals, malformed input of every kind."""
+"""The front door: reference numbers, trivial regimes, extreme arguments, refusals."""
 
 import contextlib
 import json
 import math
-import signal
 import subprocess
 import sys
 from decimal import Decimal
@@ -14,8 +13,6 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
 import symamp as sa
@@ -337,15 +334,14 @@ def test_large_alphabets(k):
 
 @pytest.mark.parametrize("eps0", ["1e-1000", "1e-300", "1e-30", "1e-10", "1e-3", "3", "10", "30", "50", "100"])
 def test_small_and_large_local_budgets(eps0):
-    with within(60):
-        answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=eps0), n=1000, delta="1e-6")
+    answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=eps0), n=1000, delta="1e-6")
     assert_sane(answer)
     assert Fraction(answer.upper) <= max(Fraction(eps0) * (1 + Fraction(1, 2**50)), Fraction(5e-324))
 
 
 @pytest.mark.parametrize("eps0", ["700", "800", "1e6", "1e15", "1e400"])
 def test_absurd_local_budgets_are_answered_or_refused(eps0):
-    with within(60), contextlib.suppress(errors.SymampError):
+    with contextlib.suppress(errors.SymampError):
         answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=eps0), n=1000, delta="1e-6")
         assert_sane(answer)
         assert Fraction(answer.lower) <= Fraction(eps0)
@@ -500,205 +496,6 @@ def test_two_symbols_of_one_name_are_not_silently_identified(other):
     first, second = (y**2 / (1 + y**2) for y in (sp.Symbol("x", positive=True), other))
     with pytest.raises(errors.SymampError):
         sa.FiniteMechanism({"a": {"0": first, "1": 1 - first}, "b": {"0": second, "1": 1 - second}})
-
-
-# --------------------------------------------------------------------------------------------------- malformed input
-
-
-class Overtime(BaseException):
-    """Raised by the alarm; not an Exception, so that nothing swallows it."""
-
-
-@contextlib.contextmanager
-def within(seconds):
-    """Fail what takes longer on the processor (where the platform has alarms)."""
-
-    def ring(*_):
-        raise Overtime
-
-    if not hasattr(signal, "SIGPROF"):
-        yield
-        return
-    before = signal.signal(signal.SIGPROF, ring)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    except Overtime:
-        pytest.fail(f"took more than {seconds} seconds")
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
-x = sp.Symbol("x")
-NUMBERS = [
-    0, 1, 2, -1, -0.0, 1.0, 10**18, 10**18 + 1, 10**15, 10**400, -(10**400), 10**5000, 2**5000, 2**4999,
-    math.nan, math.inf, -math.inf, True, False, 1j, complex(1, 0), complex(math.nan, 0),
-    Decimal("0.1"), Decimal("nan"), Decimal("sNaN"), Decimal("inf"), Decimal("1e-1000"), Decimal("1e999999"),
-    Decimal("-0"), Fraction(1, 3), Fraction(-1, 3), Fraction(1, 10**400), Fraction(10**5000), Fraction(7),
-    mpmath.mpf("0.125"), mpmath.mpf("nan"), mpmath.mpf("-inf"), mpmath.mpf("1e-1000"), mpmath.mpf("1e1000000"),
-    mpmath.mpc(1, 1), mpmath.mpc(1, 0), mpmath.iv.mpf([0, 1]), mpmath.pi, mpmath.inf,
-    np.float64(0.5), np.float32(0.5), np.float16(0.5), np.longdouble(0.5), np.float64("nan"), np.float32("inf"),
-    np.int64(7), np.uint8(7), np.int8(-7), np.bool_(True), np.complex128(1), np.datetime64("2020"),
-    np.array(0.5), np.array([0.5]), np.array([1, 2]), np.array([]), np.array("x"), np.array([None]),
-    sp.Integer(5), sp.Rational(1, 3), sp.Float("0.125"), sp.Float("1e-1000"), sp.Float("nan"), sp.Float("inf"),
-]  # fmt: skip
-SYMBOLIC = [
-    x, sp.Symbol("eps0", real=True), sp.Symbol("eps0", positive=True), sp.Symbol("k", integer=True), sp.Dummy(),
-    sp.Symbol(""), sp.Symbol("a b"), sp.I, sp.zoo, sp.oo, -sp.oo, sp.nan, sp.pi, sp.E, sp.GoldenRatio, sp.EulerGamma,
-    sp.sqrt(2), sp.sqrt(-2), sp.log(3), sp.log(-3), sp.exp(sp.I), sp.sin(1), sp.sqrt(2) - sp.sqrt(2) * (1 + sp.I),
-    sp.log(6) - sp.log(2) - sp.log(3), sp.exp(1000), sp.exp(10**9), sp.exp(-(10**9)), sp.exp(sp.exp(sp.exp(3))),
-    sp.Matrix([1]), sp.Matrix([[1, 0], [0, 1]]), sp.zeros(0, 0), sp.S.true, sp.EmptySet, sp.Interval(0, 1),
-    sp.Integral(x, (x, 0, 1)), sp.Sum(x, (x, 1, 3)), sp.Function("f")(1), sp.Piecewise((1, x > 0), (2, True)),
-    sp.Abs(x) / (1 + sp.Abs(x)), sp.Max(0, x), sp.conjugate(x), sp.MatrixSymbol("M", 2, 2)[0, 0], sp.Wild("w"),
-    x > 0, sp.Eq(x, 1), sp.Tuple(1, 2), x**1000, sp.binomial(x, 2), sp.factorial(x), x * sp.I, x + sp.oo, x + sp.nan,
-]  # fmt: skip
-TEXTS = [
-    "", " ", "abc", "1e6", "1e400", "nan", "inf", "-1", "+1", "1.5", "0x10", "1_000", "1/3", "1/0", "0/0", "0**-1",
-    "log(3)", "log(0)", "log(-1)", "sqrt(-1)", "exp(1)", "exp(exp(exp(9)))", "exp(10**9)", "2**10**10", "9**9**9",
-    "binomial(9,3)", "__import__('os').system('true')", "eval('1')", "x", "eps0", "k", "1e-400", "1e-100000",
-    "1e-100001", "1e999999999", "1" * 2000, "(" * 100 + "1" + ")" * 100, "1+" * 600 + "1", "\x00", "\n", "1\n2", "½",
-    "٣", "１", "\ud800", "1j", "1,5", "None", "True", "lambda: 1", "f'{1}'", "'1'", "[1]", "{}", "1 if 1 else 2", "1;2",
-    "#", "a" * 5000, "blanket ", "BLANKET", "krr", "../x", "exp(log(6) - log(2) - log(3))", "1e-1000", "1/2", "0.1",
-]  # fmt: skip
-OBJECTS = [
-    None, [], {}, (), [1], {1}, {"a": 1}, {"a": {"x": 1}}, b"1", bytearray(b"1"), object(), int, print, range(3), ...,
-    NotImplemented, ValueError("x"), slice(1), memoryview(b"1"), iter([1]), (i for i in range(2)), sa.PureLDP,
-    sa.PureLDP(), sa.RandomizedResponse(), SMALL, sa.ProofStatus.PROVED, sa.Parameter("p"), errors,
-]  # fmt: skip
-ZOO = [*NUMBERS, *SYMBOLIC, *TEXTS, *OBJECTS]
-
-
-def evaluated(mechanism_):
-    return sa.epsilon(mechanism_, n=3, delta="1e-3", gap=1e-3) if not mechanism_.parameters else mechanism_
-
-
-TARGETS = {
-    "n": lambda v: sa.epsilon(SMALL, n=v, delta="1e-6", gap=1e-3),
-    "n of delta": lambda v: sa.delta(SMALL, n=v, eps="1/100", gap=1e-3),
-    "delta": lambda v: sa.epsilon(SMALL, n=3, delta=v, gap=1e-3),
-    "eps": lambda v: sa.delta(SMALL, n=3, eps=v, gap=1e-3),
-    "gap": lambda v: sa.epsilon(SMALL, n=3, delta="1e-3", gap=v),
-    "method": lambda v: sa.epsilon(SMALL, n=3, delta="1e-3", method=v),
-    "mechanism": lambda v: sa.epsilon(v, n=3, delta="1e-3", gap=1e-3),
-    "mechanism of delta": lambda v: sa.delta(v, n=3, eps="1/2", gap=1e-3),
-    "k": lambda v: evaluated(sa.RandomizedResponse(k=v, eps0=1)),
-    "eps0": lambda v: evaluated(sa.RandomizedResponse(k=3, eps0=v)),
-    "eps0 of PureLDP": lambda v: evaluated(sa.PureLDP(eps0=v)),
-    "at": lambda v: evaluated(sa.RandomizedResponse(k=3).at(eps0=v)),
-    "table": lambda v: evaluated(sa.FiniteMechanism(v)),
-    "row": lambda v: evaluated(sa.FiniteMechanism({"a": v, "b": v})),
-    "entry": lambda v: evaluated(sa.FiniteMechanism({"a": {"x": v, "y": "1/2"}, "b": {"x": "1/2", "y": "1/2"}})),
-    "label": lambda v: evaluated(sa.FiniteMechanism({str(type(v)): {v: 1}, "b": {"x": 1}})),
-    "parameters": lambda v: sa.FiniteMechanism(COIN, parameters=v),
-    "name": lambda v: sa.FiniteMechanism(COIN, name=v),
-    "first input": lambda v: SMALL.blanket(v, "x1"),
-    "second input": lambda v: SMALL.blanket("x0", v),
-    "eps of the GPARV": lambda v: SMALL.blanket().gparv(v),
-    "number system": lambda v: SMALL.blanket().lambdify(v),
-    "path": lambda v: sa.load_mechanism(v),
-    "document": lambda v: sa.mechanism_from_json(v),
-    "parameter name": lambda v: sa.Parameter(v),
-    "parameter bound": lambda v: sa.FiniteMechanism(COIN, parameters=[sa.Parameter("p", lower=v)]),
-}
-
-
-def describe(value):
-    try:
-        text = repr(value)
-    except ValueError:  # an integer that Python refuses to print
-        text = "an integer of many digits"
-    return text if len(text) < 80 else text[:77] + "..."
-
-
-def is_hashable(value):
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def violation(target, value):
-    """Return what is wrong with the reaction to the value, None if nothing."""
-    if target == "label" and not is_hashable(value):
-        return None
-    try:
-        with within(60):
-            result = TARGETS[target](value)
-            if isinstance(result, sa.Answer):
-                assert_sane(result)
-            repr(result)
-    except errors.SymampError as error:
-        if not (error.argument and error.accepted and 0 < len(str(error)) < 5000):
-            return f"refused without saying why: {str(error)[:100]}"
-        return None
-    except pytest.fail.Exception as failure:
-        return str(failure)
-    except Exception as failure:
-        return f"{type(failure).__name__}: {str(failure)[:100]}"
-    return None
-
-
-@pytest.mark.parametrize(
-    "target", some(TARGETS, lambda target: target not in ("n of delta", "eps0 of PureLDP", "eps of the GPARV"))
-)
-def test_malformed_arguments_are_refused_or_answered_sanely(target):
-    found = {}
-    for value in ZOO:
-        if (what := violation(target, value)) is not None:
-            found.setdefault(what, []).append(f"{describe(value)} ({type(value).__name__})")
-    lines = [f"{what}  <-  {len(values)} values: {'; '.join(values[:4])}" for what, values in found.items()]
-    assert not found, f"{target}: {len(lines)} kinds of violations\n" + "\n".join(lines[:20])
-
-
-ANYTHING = st.one_of(
-    st.sampled_from([value for value in ZOO if "many digits" not in describe(value)]),
-    st.integers(),
-    st.integers(-(10**30), 10**30),
-    st.floats(),
-    st.fractions(),
-    st.decimals(),
-    st.complex_numbers(),
-    st.text(max_size=12),
-    st.text("0123456789.eE+-*/() ", max_size=12),
-    st.text("0123456789.eE+-*/() xplogsqrt", max_size=12),
-    st.binary(max_size=3),
-    st.builds(sp.Rational, st.integers(), st.integers(1)),
-    st.builds(mpmath.mpf, st.floats()),
-    st.builds(np.float32, st.floats(width=32)),
-)
-MODEST = st.one_of(st.integers(-2, 5), st.sampled_from(["1/2", "1/3", "0.1", "eps0", "1 - eps0", "exp(-eps0)", "0", 1]))
-LABELS = st.one_of(st.sampled_from(["a", "b", "c"]), st.text(max_size=2), st.integers(0, 2), st.none())
-
-
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(sorted(set(TARGETS) - {"label"})), ANYTHING)
-def test_any_argument_is_refused_or_answered_sanely(target, value):
-    assert violation(target, value) is None
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.dictionaries(LABELS, st.dictionaries(LABELS, st.one_of(MODEST, MODEST, ANYTHING), max_size=3), max_size=3))
-def test_any_table_is_refused_or_answered_sanely(rows):
-    assert violation("table", rows) is None
-
-
-JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), MODEST),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
-    max_leaves=8,
-)
-DOCUMENT = {
-    "format": "symamp-mechanism", "version": 1, "name": "coin", "description": "", "parameters": {"eps0": {"lower": 0}},
-    "inputs": ["a", "b"], "messages": ["0", "1"], "table": COIN,
-}  # fmt: skip
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from([*DOCUMENT, "extra"]), JSON)
-def test_any_document_is_refused_or_read(key, value):
-    assert violation("document", {**DOCUMENT, key: value}) is None
 
 
 # ---------------------------------------------------------------------------- what once took the process down with it
