@@ -108,10 +108,10 @@ def verified(seed):
     return verify(mutated_certificate(seed))
 
 
-def mutated_certificate(seed):
-    """The text of a certificate with a few changes, drawn from the seed."""
+def mutated_certificate(seed, among=()):
+    """The text of a certificate, or one of these, with a few changes, drawn from the seed."""
     random = Random(seed)
-    data = mutated_document(random, random.choice(certificates()), random.choice((0, 1, 1, 1, 2, 3, 5)))
+    data = mutated_document(random, random.choice(among or certificates()), random.choice((0, 1, 1, 1, 2, 3, 5)))
     with suppress(LookupError, TypeError, AttributeError):
         group = data["settings"][0]["groups"][0]
         group["users"] = (
