@@ -3,9 +3,7 @@
 import json
 import math
 import pickle
-from collections import Counter
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, product
 from statistics import NormalDist
 
 import mpmath
@@ -21,7 +19,7 @@ from symamp.settings.question import Question
 from symamp.verifier import verify
 from tests.exactly import replaced, status
 from tests.oracle import composition as oracle
-from tests.oracle.laws import above, in_order, mixed
+from tests.oracle.world import Chosen, Group, Table, Truth, World
 from tests.sampled import some
 
 KRR = sa.RandomizedResponse(k=10, eps0=1)
@@ -151,26 +149,6 @@ def test_levels_out_of_range():
 # ---------------------------------------------------------------------------------------------------------- sampling
 
 
-def test_sampling_encloses_the_truth_of_small_cases():
-    """Two users of four, exactly: the worst of all data sets of binary randomized response."""
-    table, t = rows(2, Fraction(3)), "log(3)"
-    n, people = 2, 4
-    found = sa.profile(sa.RandomizedResponse(k=2, eps0=t), n=n).sampled(n=n, of=people)
-
-    def law(data):
-        share = Fraction(1, math.comb(people, n))
-        return mixed(*((share, in_order([table[x] for x in chosen])) for chosen in combinations(data, n)))
-
-    for level in (Fraction(1), Fraction(11, 10), Fraction(3, 2)):
-        worst = max(
-            above(law((a, *rest)), law((b, *rest)), level)
-            for rest in product(range(2), repeat=people - 1)
-            for a, b in ((0, 1), (1, 0))
-        )
-        answer = found.delta(eps=f"log({level})", gap=1e-4)
-        assert Fraction(answer.lower) <= worst <= Fraction(answer.upper)
-
-
 @pytest.mark.parametrize("level", [Fraction(1), Fraction(5, 4), Fraction(3, 2)])
 def test_losses_that_are_eps_itself_do_not_count(level):
     """One user of two: half of what is left of the report itself at 1 + 2 (E - 1)."""
@@ -193,24 +171,6 @@ def test_sampling_against_the_reference():
     assert own.upper <= own.lower * 1.0012
 
 
-def drawn_truth(table: list[list[Fraction]], n: int, people: int, level: Fraction) -> Fraction:
-    """The largest divergence of two data sets of people of whom n are drawn, from the definitions."""
-
-    def law(data):
-        out = Counter()
-        for chosen in combinations(data, n):
-            for messages in product(range(len(table[0])), repeat=n):
-                p = math.prod((table[x][y] for x, y in zip(chosen, messages, strict=True)), start=Fraction(1))
-                out[tuple(sorted(messages))] += p / math.comb(people, n)
-        return out
-
-    found = Fraction(0)
-    for rest in combinations_with_replacement(range(len(table)), people - 1):
-        laws = [law((x, *rest)) for x in range(len(table))]
-        found = max(found, *(sum(max(p - level * b[h], 0) for h, p in a.items()) for a in laws for b in laws))
-    return found
-
-
 RARE = "a message that one input never sends"
 DRAWN_TABLES = {
     "3-ary randomized response": [["3/5", "1/5", "1/5"], ["1/5", "3/5", "1/5"], ["1/5", "1/5", "3/5"]],
@@ -230,11 +190,12 @@ DRAWN_TABLES = {
     ],
 )
 def test_samples_enclose_the_truth(name, method):
-    rows_ = [[Fraction(x) for x in row] for row in DRAWN_TABLES[name]]
-    for n, people, level in ((1, 2, "1"), (2, 3, "6/5"), (2, 4, "11/10"), (3, 4, "3/2")):
+    table = Table(tuple(tuple(map(Fraction, row)) for row in DRAWN_TABLES[name]))
+    for n, people, level in ((1, 2, "1"), (2, 3, "6/5"), (2, 4, "11/10"), (2, 4, "1"), (3, 4, "3/2")):
         found = sa.profile(sa.FiniteMechanism(DRAWN_TABLES[name]), n=n, method=method)
         answer = found.sampled(n=n, of=people).delta(f"log({level})", gap=1e-4)
-        assert Fraction(answer.lower) <= drawn_truth(rows_, n, people, Fraction(level)) <= Fraction(answer.upper)
+        truth = Truth(World((Group(people, table),), Chosen(n))).delta(Fraction(level))
+        assert Fraction(answer.lower) <= truth <= Fraction(answer.upper)
 
 
 @pytest.mark.parametrize(
