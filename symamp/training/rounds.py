@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, exp, expm1, frexp, inf, ldexp, log, log1p, sqrt
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.divergence import LATTICE, Settings, enclose_divergence
-from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
+from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, falling_root, log_of_ball
 from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import BentLine, Line, Lognormal, line_of
 from symamp.sums.kernels.replaced import Frequencies, Progression, Wave
@@ -44,11 +44,9 @@ FAR_BELOW, _LEAST_LOG, _LEAST_LOG_OF_ALL = 30.0, -30.0, -3000.0
 _GRAIN, _COARSER = 10.0, 20.0
 """To how much laws of cells are shared, and how much less is asked of them: with rarer messages, whose ratios are
 large, sums are less sharp."""
-_ROUGH, _ROOM, _LARGER, _LEAST_GUESS = 1e-2, 1.02, 1.1, 1e-12
-"""How near estimates of eps are, relatively, how much farther than one a root is looked for first, and how much farther
-then; and the least eps that is tried, below which a root is 0."""
-_SECANTS, _TRUSTED = 12, 0.1
-"""Most steps along a slope; and how far, relatively, the first one, which estimates tell, is trusted."""
+_ROUGH, _SHARP_ROOT, _ROOM, _LEAST_GUESS = 1e-2, 1e-12, 1.02, 1e-12
+"""How near the logarithm of delta is met by estimates of eps, and by roots that are stepped out from; how much farther
+slopes are told; and the least eps that is tried, below which a root is 0."""
 _ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
 """By how much larger errors are tried where frequencies are too many; and below which logarithm laws of cells, which
 would take minutes, are not asked."""
@@ -187,7 +185,7 @@ class OneEpoch(DirectedRound):
         if (log_delta, side) not in known:
             guess = max(self.rough_root(log_delta), _LEAST_GUESS)
             is_sharp = guess < inf and self.is_sharp(guess, log_delta)
-            known[log_delta, side] = self._solved(log_delta, side, guess, 1e-14) if is_sharp else guess
+            known[log_delta, side] = self._solved(log_delta, side, guess, _SHARP_ROOT) if is_sharp else guess
         return known[log_delta, side]
 
     def is_sharp(self, eps: float, log_delta: float) -> bool:
@@ -202,42 +200,24 @@ class OneEpoch(DirectedRound):
             return (first - second) / (other - eps)
         return self._stored.slopes.get(log_delta, 0.0)
 
-    def _solved(self, log_delta: float, side: int, guess: float, accuracy: float, below: float = FAR_BELOW) -> float:
-        log_least, farther, top = log_delta - below, _LARGER, self.budget
-        last = top * (1.0 - 1e-12) if top < inf else inf
+    def _solved(self, log_delta: float, side: int, guess: float, tolerance: float, below: float = FAR_BELOW) -> float:
+        """Return where an end, or the middle, misses the logarithm of delta by so much at most."""
 
+        @cache
         def miss(eps: float) -> float:
-            low, high = self.enclose(Level.of_float(eps), log_least)
+            low, high = self.enclose(Level.of_float(eps if eps > _LEAST_GUESS else 0.0), log_delta - below)
             with at_precision(_BITS):
                 found = (low.ball * (1 - side) + high.ball * (1 + side)) / 2
-                return max(log_of_ball(found), 4.0 * log_least) - log_delta
+                return max(log_of_ball(found), 4.0 * (log_delta - below)) - log_delta
 
-        guess, moved = min(guess, last), _TRUSTED * guess
-        slope = self.rough_slope(guess, log_delta)
-        if slope == 0.0 and guess > 0.0:
-            slope = (miss(guess) - miss(_ROOM * guess)) / (_ROOM * guess - guess)
-        for _ in range(_SECANTS):  # from a good guess few evaluations are enough
-            here = miss(guess)
-            step = here / slope if slope > 0.0 else inf
-            if not 0.0 < guess + step < last:
-                break
-            if abs(step * moved) <= accuracy * guess**2:
-                self._stored.slopes.setdefault(log_delta, slope)
-                return guess + step
-            there = miss(guess + step)
-            if abs(there) > abs(here) / 2.0:
-                break
-            guess, slope, moved = guess + step, (here - there) / step, abs(step)
-        low = high = min(_ROOM * guess, last)
-        while miss(high) > 0.0:
-            if high >= last or high > LARGEST_EPS:
-                return top
-            low, high, farther = high, min(farther * high, last), min(farther * farther, 2.0)
-        while low == high or miss(low) <= 0.0:
-            if low == 0.0:
-                return 0.0
-            high, low, farther = low, low / farther if low > _LEAST_GUESS * farther else 0.0, farther * farther
-        return root_between(miss, low, high, xtol=1e-300, rtol=accuracy)
+        last = self.budget * (1.0 - 1e-12)
+        guess = min(guess, last / _ROOM)
+        if guess == 0.0:
+            return 0.0
+        slope = self.rough_slope(guess, log_delta) or (miss(guess) - miss(_ROOM * guess)) / (_ROOM * guess - guess)
+        self._stored.slopes.setdefault(log_delta, slope)
+        found = falling_root(miss, guess, slope, last, tolerance)
+        return self.budget if found >= last else found if found > _LEAST_GUESS else 0.0
 
     def alone(self, query: Query) -> Answer | None:
         """Return the bracket for one epoch by itself; None where every eps has this delta, or none is known to have."""
