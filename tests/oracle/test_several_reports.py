@@ -269,27 +269,6 @@ def test_reports_with_a_density_have_a_lower_end():
     assert 0 < found.lower < found.upper
 
 
-@pytest.mark.parametrize(
-    ("words", "remedy"),
-    [
-        ({"reports": {"yes": 2, "no": 1}}, "must not depend on values"),
-        ({"reports": 0}, "from 1 to"),
-        ({"reports": True}, "one number for all users"),
-        ({"seen": "all"}, "one of 'shuffled', 'rounds', 'bundled'"),
-        ({"kept": "yes"}, "True or False"),
-        ({"attending": 3}, "give kept=True"),
-        ({"kept": True, "attending": "data"}, "must not depend on the data"),
-        ({"kept": True, "attending": 11}, "up to 10"),
-        ({"kept": True, "seen": "bundled"}, "each of which is shuffled"),
-        ({"mechanism": "coin"}, "mechanism"),
-    ],
-)
-def test_refusals(words, remedy):
-    words = {"mechanism": sa.RandomizedResponse(k=2, eps0=1), "n": 10, "reports": 2, **words}
-    with pytest.raises(SymampError, match=remedy):
-        sa.several_reports(words.pop("mechanism"), **words)
-
-
 def test_rounds_of_reports_that_are_kept_are_refused():
     kept = sa.several_reports(sa.RandomizedResponse(k=2, eps0=1), n=10, reports=2, kept=True)
     with pytest.raises(SymampError, match="fresh randomness"):

@@ -24,8 +24,6 @@ from tests.oracle.test_participation import response
 from tests.sampled import some
 from tests.worlds.ask import ends
 
-LEAKS, LOST = sa.participation(leaks="1/10"), sa.participation(dropout="1/5")
-DRAWN = sa.participation(batches="drawn")
 F = Fraction
 EXACT = {  # the worst data sets of three options
     ("3/4", "1/4", "6/5"): ("551/1280", "7263/20480", "96147/327680"),
@@ -326,41 +324,6 @@ def test_very_many_users_have_the_lower_end_of_one_bit(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "words", "remedy"),
-    [
-        (sa.SubsetSelection(d=5, k=2, eps0=1), {}, "view='messages'"),
-        (sa.RandomizedResponse(k=3, eps0=1), {}, "not known to be independent"),
-        (sa.joint([sa.RandomizedResponse(k=2, eps0=1)] * 2, neighbours="one_attribute"), {}, "take neighbours='all'"),
-        (sa.UnaryEncoding.oue(D=4, eps0=1), {"method": "blanket"}, "leave them out"),
-        (
-            sa.UnaryEncoding.oue(D=4, eps0=1),
-            {"participation": sa.participation(leaks="1/10")},
-            "by colluders or batches",
-        ),
-        (sa.UnaryEncoding.oue(D=4, eps0=1), {"participation": LOST}, "which holds for sums"),
-        (
-            sa.UnaryEncoding.oue(D=4, eps0=1),
-            {"participation": sa.participation(batches="drawn")},
-            "which holds for sums",
-        ),
-        (sa.UnaryEncoding.oue(D=4, eps0=1), {"view": "sums"}, "one of 'messages'"),
-        (sa.PureLDP(eps0=1), {}, "view='messages'"),
-        (sa.HadamardResponse(K=4, eps0=1), {}, "not known to be independent"),
-        (sa.heterogeneous([(5, sa.RandomizedResponse(k=2, eps0=1))], shuffled="messages"), {}, "mechanism"),
-    ],
-)
-def test_refusals(mechanism, words, remedy):
-    asked = {"view": "coordinates", **words}
-    with pytest.raises(SymampError, match=remedy):
-        sa.profile(mechanism, n=10, **asked)
-    with pytest.raises(SymampError, match=remedy):
-        sa.epsilon(mechanism, n=10, delta="1/10", **asked)
-    if words:
-        with pytest.raises(SymampError):
-            sa.delta(mechanism, n=10, eps=1, victim=0, **asked)
-
-
-@pytest.mark.parametrize(
     ("p", "q", "E", "n", "worst"),
     [
         ("1/2", "1/100", "3/2", 2, (0, 0)),
@@ -433,12 +396,6 @@ def test_tables_of_questions(monkeypatch, capsys, tmp_path):
     rounds.write_text('[[round]]\nmechanism = "oue"\nD = 4\neps0 = 1\nn = 3\nrounds = 2\nview = "coordinates"\n')
     told = json.loads(run(monkeypatch, capsys, "compose", str(rounds), "--eps", "1/4", "--gap", "0.1", "--json")[1])
     assert told["upper"] == sa.profile(mechanism, n=3, **asked).rounds(2).delta("1/4", gap=0.1).upper
-
-
-@pytest.mark.parametrize(("p", "q", "size"), [("1/4", "3/4", 3), ("1/2", "1/2", 3), ("3/4", "1/4", 1)])
-def test_bits_that_say_nothing_are_refused(p, q, size):
-    with pytest.raises(SymampError):
-        sa.UnaryEncoding(p=p, q=q, D=size)
 
 
 @pytest.mark.slow
