@@ -143,7 +143,44 @@ class Interval:
         return f"[{self.lower!r}, {self.upper!r}]"
 
 
-class TwoEnds(ShownAsText):
+class ShownEnds(ShownAsText):
+    """What is written of ends, rounded outward: in digits, or in the format of a number; they are no single number."""
+
+    _is_no_number = "is an interval", "take .upper, or .lower"
+
+    def _written(self, digits: int, kind: str) -> str:
+        """Return the text, with all ends in so many digits of a kind."""
+        raise NotImplementedError
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self, "quantity", type(self).__name__))
+
+    def rounded(self, digits: int) -> str:
+        """Return the text with all ends rounded outward to so many significant digits, from 1 to 1000.
+
+        >>> import symamp as sa
+        >>> sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=10**6, eps="0.1").rounded(2)
+        '[2.6e-1745, 2.7e-1745]'
+        """
+        return self._written(digit_count(digits), "g")
+
+    def __format__(self, spec: str) -> str:
+        number = _NUMBER_FORMAT.fullmatch(spec)
+        if number is not None:
+            return self._written(int(number[1]), number[2])
+        try:
+            return format(str(self), spec)
+        except ValueError:
+            accepted = "digits, such as .6f, .3e or .4g, whose ends are rounded outward; or a width, such as 40"
+            raise ArgumentError("format", spec, accepted) from None
+
+    def __float__(self) -> float:
+        wrong, remedy = self._is_no_number
+        raise ArgumentError("float", Problem(f"{self._name} {wrong}"), remedy + ', or print f"{answer:.6f}"')
+
+
+class TwoEnds(ShownEnds):
     """What is shown of two exact ends: always both of them, rounded outward.
 
     >>> import symamp as sa
@@ -162,55 +199,22 @@ class TwoEnds(ShownAsText):
         """Return both ends as they are known."""
         raise NotImplementedError
 
-    def rounded(self, digits: int) -> str:
-        """Return both ends as text, rounded outward to so many significant digits, from 1 to 1000.
-
-        >>> import symamp as sa
-        >>> sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=10**6, eps="0.1").rounded(2)
-        '[2.6e-1745, 2.7e-1745]'
-        """
-        low, high = self._both(digit_count(digits), "g")
-        return f"[{low}, {high}]"
-
     def to_latex(self, digits: int = 6) -> str:
         """Return quantity and bracket in LaTeX, rounded outward to so many significant digits."""
         ends = (_LATEX_POWER.sub(r" \\cdot 10^{\1\2}", end) for end in self._both(digit_count(digits), "g"))
         low, high = (r"\infty" if end == "inf" else end for end in ends)
         return rf"{_LATEX_NAMES.get(self._name, self._name)} \in [{low}, {high}]"
 
-    @property
-    def _name(self) -> str:
-        return str(getattr(self, "quantity", type(self).__name__))
-
     def _both(self, digits: int, kind: str) -> tuple[str, str]:
         low, high = self.exact_ends()
         return decimal_text(low, digits, kind, down=True), decimal_text(high, digits, kind, down=False)
 
-    def __format__(self, spec: str) -> str:
-        number = _number_format(self, spec)
-        if isinstance(number, str):
-            return number
-        low, high = self._both(*number)
+    def _written(self, digits: int, kind: str) -> str:
+        low, high = self._both(digits, kind)
         return f"[{low}, {high}]"
 
-    def __float__(self) -> float:
-        wrong = Problem(f"{self._name} is an interval")
-        raise ArgumentError("float", wrong, 'take .upper, or .lower, or print f"{answer:.6f}"')
 
-
-def _number_format(shown: object, spec: str) -> tuple[int, str] | str:
-    """Return digits and kind of the format of a number, or what is shown in the format of a text."""
-    number = _NUMBER_FORMAT.fullmatch(spec)
-    if number is not None:
-        return int(number[1]), number[2]
-    try:
-        return format(str(shown), spec)
-    except ValueError:
-        accepted = "digits, such as .6f, .3e or .4g, whose ends are rounded outward; or a width, such as 40"
-        raise ArgumentError("format", spec, accepted) from None
-
-
-class ManyEnds(ShownAsTable):
+class ManyEnds(ShownAsTable, ShownEnds):
     """What is shown of several brackets: all ends rounded outward, in a text and as a table.
 
     >>> import symamp as sa
@@ -223,14 +227,11 @@ class ManyEnds(ShownAsTable):
 
     text: str
     _digits = _DIGITS
+    _is_no_number = "holds several intervals", "take one of its ends"
 
     def _text(self, shown: Callable[[Interval], str]) -> str:
         """Return the text, in which each bracket is shown by the function."""
         raise NotImplementedError
-
-    def rounded(self, digits: int) -> str:
-        """Return the text with all ends rounded outward to so many significant digits, from 1 to 1000."""
-        return self._written(digit_count(digits), "g")
 
     def to_dict(self) -> dict[str, object]:
         """Return the columns for machines, infinities as "inf"."""
@@ -248,14 +249,6 @@ class ManyEnds(ShownAsTable):
 
     def __str__(self) -> str:
         return self._written(self._digits, "g")
-
-    def __format__(self, spec: str) -> str:
-        number = _number_format(self, spec)
-        return number if isinstance(number, str) else self._written(*number)
-
-    def __float__(self) -> float:
-        wrong = Problem(f"{type(self).__name__} holds several intervals")
-        raise ArgumentError("float", wrong, 'take one of its ends, or print f"{answer:.6f}"')
 
 
 _NUMBER_FORMAT, _LATEX_POWER = re.compile(r"\.(\d{1,3})([efg])"), re.compile(r"e\+?(-?)0*(\d+)$")

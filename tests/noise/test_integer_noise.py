@@ -63,7 +63,6 @@ def test_clipped_laplace_noise():
     assert clipped != noise
     one, other = (sa.delta(m, n=10**6, eps="0.00446") for m in (clipped, noise))
     assert one.bound == other.bound
-    assert clipped.end().mass == sp.exp(-1) / 2
 
 
 @pytest.mark.parametrize("other", ["0", "1"])

@@ -15,7 +15,6 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.budget import VariationRatio
-from symamp.decompositions.decomposition import Component
 from symamp.decompositions.to_law import number
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ArgumentError
@@ -140,11 +139,7 @@ class ClippedLaplace(Laplace):
 
     >>> ClippedLaplace(eps0=1).gamma()
     exp(-1/2)
-    >>> ClippedLaplace().end()
-    Component(ratio0=1, ratio1=exp(eps0), mass=exp(-eps0)/2)
     """
-
-    _internal_names = "end"
 
     name = "Laplace noise clipped to [0, 1]"
     slug: ClassVar[str] = "clipped-laplace"
@@ -156,11 +151,6 @@ class ClippedLaplace(Laplace):
         largest = (2 - sp.exp(-self["eps0"] / 2)) * further**2
         plain = super().protocol()
         return protocols.added(UNIT, lambda n, rng: plain.draw(np.zeros(n), rng), largest, (-further, 1 + further))
-
-    def end(self) -> Component:
-        """Return the point mass of the message 1 in the blanket of (0, 1), as a formula; that of 0 is its mirror."""
-        t = sp.exp(self["eps0"])
-        return Component(sp.S.One, t, 1 / (2 * t))
 
     def worst_pair(self) -> WorstPair:
         """Return (0, 1), as for Laplace noise: messages with equal ratios are merged."""
