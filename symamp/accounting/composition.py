@@ -13,7 +13,14 @@ from flint import arb, fmpq
 
 from symamp.accounting import losses
 from symamp.accounting.curves import CurvePoints, curve_above
-from symamp.accounting.exports import event_classes, loss_distribution, opendp_profile, profile_callable, to_document
+from symamp.accounting.exports import (
+    EXPORT_EFFORT,
+    event_classes,
+    loss_distribution,
+    opendp_profile,
+    profile_callable,
+    to_document,
+)
 from symamp.accounting.pairs import RoundCurve, RoundPairs, composition_gap, round_count
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.round import USUAL_GAP, DirectedRound, Round
@@ -207,7 +214,7 @@ def points_above(rounds: RoundPairs, delta: Real) -> CurvePoints:
     """Return bounds on the divergence of all rounds together, down to about delta: at E >= 1 those of their order."""
     log_delta = log_of(failure_probability(delta))
     if rounds.count == 1:
-        return rounds.pairs(True, 0.0, log_delta, None, even=True).curves[0].points
+        return rounds.pairs(True, 0.0, log_delta, None, even=True, effort=EXPORT_EFFORT).curves[0].points
     return composed_above(rounds, log_delta)
 
 

@@ -105,6 +105,8 @@ _SUM_BITS = 512
 _PER_DEVIATION, _MOST_CELLS, _LARGEST_LOSS = 20.0, 200_000, 40.0
 """Cells of the lattice for each deviation, cells in all, and the loss at which it ends: time and memory of the other
 package against the width of its answers. Rules of thumb."""
+EXPORT_EFFORT = "thorough"
+"""One round is exported once and asked often: bounds that are slow at each point are evaluated at every level."""
 _INSTALL = "symamp[export]"
 
 
@@ -118,7 +120,9 @@ def loss_distribution(orders: Sequence[RoundPairs], interval: float | None, delt
     pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
     step, target = _step(interval, orders[0]), log_of(failure_probability(delta))
     result: Any = None
-    for pairs in zip(*(known.pairs(True, 0.0, target, None, even=True).pairs for known in orders), strict=True):
+    for pairs in zip(
+        *(known.pairs(True, 0.0, target, None, even=True, effort=EXPORT_EFFORT).pairs for known in orders), strict=True
+    ):
         one, count = pld.PrivacyLossDistribution(*(lattice_masses(pair, step) for pair, _ in pairs)), pairs[0][1]
         many = one if count == 1 else one.self_compose(count)
         result = many if result is None else result.compose(many)

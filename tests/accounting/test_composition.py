@@ -564,6 +564,11 @@ def test_exports_reach_the_losses_of_leaks():
     assert bound(4.0) < 1e-6
 
 
+def test_exports_of_slow_bounds_are_as_close_as_others():
+    noise = sa.profile(sa.Laplace(eps0=1), n=1000)
+    assert noise.to_callable(delta="1e-7")(1.008 * noise.epsilon("1e-6").upper) <= 1e-6
+
+
 def test_events_of_many_rounds_and_of_training():
     pytest.importorskip("dp_accounting")
     assert krr(3, 1, 10**4).rounds(3).to_dp_event().rounds.count == 3
