@@ -1,22 +1,20 @@
 """Campaigns against the verifier: ``python -m tests.certificates.run --mutations 50000 --plans 50000 --texts 1000``.
 
 Every accepted certificate whose claim can be compared is compared with exact values in fractions; none may be false.
-Progress is shown, an interruption ends with the numbers so far, and ``--out`` keeps what was found, one JSON a line.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from random import Random
-from typing import Any, TextIO
 
 from symamp.verifier import verify
+from tests import campaign
 from tests.certificates import exact
 from tests.certificates.honest import Data, aimed, some_certificate
 from tests.certificates.mutations import mutant
@@ -24,6 +22,7 @@ from tests.certificates.texts import forge
 
 Found = tuple[str, str, Data, str]
 """A kind of certificate, what became of it ("refused", "compared", "false", ...), it, and why."""
+OUTCOMES = ("refused", "compared", "trivial", "not compared", "slow", "false")
 
 
 def judged(name: str, data: Data) -> Found:
@@ -52,97 +51,58 @@ def judged(name: str, data: Data) -> Found:
     return (name, "false", data, why) if why else (name, "compared", data, "")
 
 
-def mutations(count: int, seed: int) -> Iterator[Found]:
-    """Certificates that were changed, most of them after they were honest."""
-    for i in range(count):
-        yield judged(*mutant(Random(f"mutation {seed} {i}")))
+def mutation(seed: int, number: int) -> Found:
+    """A certificate that was changed, most of them after they were honest."""
+    return judged(*mutant(Random(f"mutation {seed} {number}")))
 
 
-def plans(count: int, seed: int) -> Iterator[Found]:
-    """Honest laws with random plans, each claim as sharp as the verifier lets it be."""
-    for i in range(count):
-        rng = Random(f"plan {seed} {i}")
-        name, data = some_certificate(rng)
-        yield judged(name, aimed(data, rng))
+def plan(seed: int, number: int) -> Found:
+    """An honest law with random plans, the claim as sharp as the verifier lets it be."""
+    rng = Random(f"plan {seed} {number}")
+    name, data = some_certificate(rng)
+    return judged(name, aimed(data, rng))
 
 
-def texts(count: int, seed: int) -> Iterator[Found]:
-    """Certificates with misleading texts: what is said to be checked is as before, and no line is added."""
-    for i in range(count):
-        rng = Random(f"text {seed} {i}")
-        name, data = some_certificate(rng)
-        data = aimed(data, rng)
-        forged = copy.deepcopy(data)
-        forge(forged, rng)
-        honest, found = verify(json.dumps(data)), verify(json.dumps(forged))
-        printed = found.text()
-        lines = printed.splitlines()
-        same = (honest.status, honest.reason, honest.checked) == (found.status, found.reason, found.checked)
-        whole = len(lines) == 1 + len(found.checked) + bool(found.supposed) + len(found.supposed)
-        plain = printed.isascii() and printed.replace("\n", "").isprintable()
-        good = same and whole and plain
-        yield name, ("compared" if found.status == "valid" else "refused") if good else "false", forged, printed[:300]
+def misleading(seed: int, number: int) -> Found:
+    """A certificate with misleading texts: what is said to be checked is as before, and no line is added."""
+    rng = Random(f"text {seed} {number}")
+    name, data = some_certificate(rng)
+    data = aimed(data, rng)
+    forged = copy.deepcopy(data)
+    forge(forged, rng)
+    honest, found = verify(json.dumps(data)), verify(json.dumps(forged))
+    printed = found.text()
+    lines = printed.splitlines()
+    same = (honest.status, honest.reason, honest.checked) == (found.status, found.reason, found.checked)
+    whole = len(lines) == 1 + len(found.checked) + bool(found.supposed) + len(found.supposed)
+    plain = printed.isascii() and printed.replace("\n", "").isprintable()
+    good = same and whole and plain
+    return name, ("compared" if found.status == "valid" else "refused") if good else "false", forged, printed[:300]
 
 
-CAMPAIGNS: dict[str, Callable[[int, int], Iterator[Found]]] = {"mutations": mutations, "plans": plans, "texts": texts}
+CAMPAIGNS: dict[str, Callable[[int, int], Found]] = {"mutations": mutation, "plans": plan, "texts": misleading}
 
 
-def campaign(name: str, count: int, seed: int, out: TextIO | None = None, progress: bool = False) -> Counter[str]:
-    """How often each outcome occurred, by kind and in all."""
-    found: Counter[str] = Counter()
-    start = shown = time.perf_counter()
-    try:
-        for kind, outcome, data, why in CAMPAIGNS[name](count, seed):
-            found[outcome] += 1
-            found[f"{kind}: {outcome}"] += 1
-            if outcome in ("false", "slow") and out is not None:
-                out.write(
-                    json.dumps({"campaign": name, "kind": kind, "outcome": outcome, "why": why, "data": data}) + "\n"
-                )
-                out.flush()
-            now = time.perf_counter()
-            if progress and now - shown > 5:
-                shown, done = now, sum(found[x] for x in OUTCOMES)
-                print(
-                    f"{name}: {done} of {count}, {found['false']} false, {now - start:.0f} s",
-                    file=sys.stderr,
-                    flush=True,
-                )
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
-    return found
+def run(name: str, count: int, seed: int, first: int | None = None, file: Path | None = None) -> campaign.Tally:
+    """How often each outcome occurred, by kind."""
 
+    def case(number: int) -> list[campaign.Came]:
+        kind, outcome, data, why = CAMPAIGNS[name](seed, number)
+        return [campaign.Came((kind,), outcome, {"why": why, "data": data} if outcome in ("false", "slow") else None)]
 
-OUTCOMES = ("refused", "compared", "trivial", "not compared", "slow", "false")
-
-
-def summary(name: str, found: Counter[str], seconds: float) -> dict[str, Any]:
-    total = sum(found[x] for x in OUTCOMES)
-    accepted = total - found["refused"] - found["slow"]
-    return {
-        "campaign": name, "certificates": total, "accepted": accepted, **{x: found[x] for x in OUTCOMES},
-        "seconds": round(seconds, 1), "kinds": {k: v for k, v in sorted(found.items()) if ": " in k},
-    }  # fmt: skip
+    return campaign.run(name, case, seed, count, first=first, file=file)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    words = campaign.words(__doc__)
     for name in CAMPAIGNS:
-        parser.add_argument(f"--{name}", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=argparse.FileType("a", encoding="utf-8"))
-    args = parser.parse_args()
-    false = 0
+        words.add_argument(f"--{name}", type=int, default=0)
+    given, false = words.parse_args(), 0
     for name in CAMPAIGNS:
-        count = getattr(args, name)
-        if count:
-            start = time.perf_counter()
-            found = campaign(name, count, args.seed, args.out, progress=True)
-            told = summary(name, found, time.perf_counter() - start)
-            print(json.dumps(told))
-            if args.out:
-                args.out.write(json.dumps(told) + "\n")
-            false += found["false"]
+        if count := getattr(given, name):
+            found = run(name, count, given.seed, given.first, given.findings)
+            print(*found.lines(OUTCOMES), sep="\n")
+            false += found.of("false")
     return 1 if false else 0
 
 

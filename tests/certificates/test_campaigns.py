@@ -25,8 +25,8 @@ def quick(monkeypatch):
 
 def judged(campaign, count, seed):
     """How often each outcome occurred, after a look at each that is false."""
-    found = run.campaign(campaign, count, seed)
-    assert found["false"] == found["slow"] == 0, found
+    found = run.run(campaign, count, seed)
+    assert found.of("false") == found.of("slow") == 0, found
     return found
 
 
@@ -34,24 +34,24 @@ def judged(campaign, count, seed):
 @pytest.mark.parametrize("count", some([180, 300], 1))
 def test_no_mutation_that_states_a_falsehood_is_accepted(quick, seed, count):
     found = judged("mutations", count, 1000 + seed)
-    assert found["compared"] > count // 6
-    assert found["refused"] > count // 4
+    assert found.of("compared") > count // 6
+    assert found.of("refused") > count // 4
 
 
 @pytest.mark.parametrize("seed", some(range(2), 1))
 @pytest.mark.parametrize("count", some([150, 250], 1))
 def test_no_plan_proves_a_falsehood(quick, seed, count):
-    assert judged("plans", count, 2000 + seed)["compared"] > count // 2
+    assert judged("plans", count, 2000 + seed).of("compared") > count // 2
 
 
 def test_no_text_is_told_as_checked(quick):
-    assert judged("texts", 100, 3000)["compared"] > 60
+    assert judged("texts", 100, 3000).of("compared") > 60
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("campaign", ["mutations", "plans", "texts"])
 def test_all_kinds(campaign):
-    assert judged(campaign, 200 if campaign == "texts" else 5000, 4000)["compared"] > 150
+    assert judged(campaign, 200 if campaign == "texts" else 5000, 4000).of("compared") > 150
 
 
 def test_a_hole_would_be_found(monkeypatch):
@@ -59,7 +59,7 @@ def test_a_hole_would_be_found(monkeypatch):
     right = sums._outside
     monkeypatch.setattr(sums, "_outside", lambda n, p, low, high: arb(0) if p.is_zero() else right(n, p, low, high))
     monkeypatch.setattr(honest, "KINDS", {"listed": honest.KINDS["listed"]})
-    assert run.campaign("plans", 400, 3)["false"] > 0
+    assert run.run("plans", 400, 3).of("false") > 0
 
 
 @pytest.mark.parametrize("kind", QUICK)

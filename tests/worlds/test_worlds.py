@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from symamp.bounds.registry import BOUNDS
+from tests import campaign
 from tests.oracle.world import Truth, World
 from tests.sampled import some
 from tests.worlds import ask, combinations, draw, levels, run
@@ -133,13 +134,12 @@ def test_levels_beside_a_budget():
 
 
 def test_a_run_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(run, "EVERY", 20)
+    monkeypatch.setattr(campaign, "EVERY", 20)
     file = tmp_path / "found.jsonl"
-    with file.open("a", encoding="utf-8") as lines:
-        tally = run.run(1, 0, run.EVERY, slow=0, seconds=None, file=lines)
-    assert tally.worlds == run.EVERY
-    assert run.begun(file, 1) == run.EVERY
-    assert run.begun(file, 2) == run.begun(None, 1) == run.begun(tmp_path / "none", 1) == 0
-    assert json.loads(file.read_text(encoding="utf-8").splitlines()[-1]) == {"seed": 1, "finished": run.EVERY}
-    assert "ms a world" in capsys.readouterr().out
-    assert "answered" in next(tally.lines())
+    tally = campaign.run("worlds", run.numbered(1, slow=0), 1, 20, file=file)
+    assert tally.cases == campaign.begun(file, "worlds", 1) == 20
+    assert campaign.begun(file, "worlds", 2) == campaign.begun(None, "worlds", 1) == 0
+    assert json.loads(file.read_text(encoding="utf-8").splitlines()[-1]) == {"run": "worlds", "seed": 1, "finished": 20}
+    assert campaign.run("worlds", run.numbered(1, slow=0), 1, 21, file=file).cases == 1
+    assert "ms each" in capsys.readouterr().out
+    assert "answered" in next(tally.lines(run.STATUSES))
