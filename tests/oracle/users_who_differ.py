@@ -43,13 +43,9 @@ def random_row(size: int, random: Random) -> list[Fraction]:
     return normalised([[random.randint(1, 6) for _ in range(size)]])[0]
 
 
-def random_table(inputs: int, messages: int, random: Random, *, some_never: bool = False) -> Table:
-    """A table of any ratios; ``some_never`` takes mass from whole messages, so that the budget stays finite."""
-    rows = [random_row(messages, random) for _ in range(inputs)]
-    if some_never and messages > 2:
-        never = random.randrange(messages)
-        rows = [[ZERO if y == never else p / (1 - row[never]) for y, p in enumerate(row)] for row in rows]
-    return rows
+def random_table(inputs: int, messages: int, random: Random) -> Table:
+    """A table of any ratios."""
+    return [random_row(messages, random) for _ in range(inputs)]
 
 
 def random_private_table(inputs: int, messages: int, t: Fraction, random: Random) -> Table:

@@ -6,7 +6,6 @@ import re
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,7 @@ from symamp.randomizers.families import sampled_coordinate
 from symamp.randomizers.families.priv_unit import spread_overlaps, third_overlap
 from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
 from symamp.verifier import verify
-from tests.oracle.histograms import local_ratio, multiset_laws, worst_true_divergence
+from tests.oracle.histograms import worst_true_divergence
 from tests.sampled import some
 
 FAMILIES = (
@@ -52,8 +51,8 @@ FAMILIES = (
     "subset-exponential",
     "wheel",
 )
-MOST, MOST_CHECKED = 40_000, 60_000
-"""Data sets times histograms; triples of inputs times messages."""
+MOST_CHECKED = 60_000
+"""Triples of inputs times messages."""
 
 
 @cache
@@ -69,23 +68,6 @@ def cases():
     for slug in FAMILIES:
         for i in range(len(catalogue()[slug].small)):
             yield pytest.param(slug, i, id=f"{slug}-{i}")
-
-
-@pytest.mark.parametrize(("slug", "i"), some(cases(), 8))
-def test_the_bracket_holds_the_worst_of_all_data_sets(slug, i):
-    """All pairs, all inputs of the others, up to four users: no end is false."""
-    member, rows = rows_of(slug, i)
-    messages = len(rows[0])
-    for n in (2, 3, 4):
-        if comb(len(rows) + n - 1, n) * comb(messages + n - 1, n) > MOST:
-            break
-        laws = multiset_laws(rows, n)
-        ratio = local_ratio(rows)
-        for E in (Fraction(1), 1 + (ratio - 1) / 4):
-            truth = worst_true_divergence(rows, n, E, laws)[0]
-            found = sa.delta(member, n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
-            assert Fraction(found.lower) <= truth * (1 + Fraction(1, 10**12))
-            assert Fraction(found.upper) >= truth
 
 
 WORST = {  # slug, sizes, n: the data sets that are shown contain the worst ones of all
