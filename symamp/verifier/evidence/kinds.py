@@ -15,7 +15,6 @@ from ..mechanisms import Budget, Given, Mechanism, Pair, law
 from ..setting import At, Setting
 from . import (
     boxes_of_pairs,
-    common_tilt,
     coordinates,
     every_randomizer,
     groups,
@@ -54,7 +53,7 @@ KINDS = {
     "message counts": Kind(message_counts.SHAPE, message_counts.bound, _ABOVE, "laws"),
     "value counts": Kind(value_counts.SHAPE, value_counts.bound, _ABOVE, "laws"),
     "histograms": Kind(histograms.shape, histograms.bound, _BOTH, "all"),
-    TILT: Kind(common_tilt.SHAPE, lambda *_: ZERO, _ABOVE, ""),
+    TILT: Kind(triples.TILT_SHAPE, lambda *_: ZERO, _ABOVE, ""),
     "every randomizer": Kind(every_randomizer.shape, every_randomizer.bound, _ABOVE, "all"),
     boxes_of_pairs.KIND: Kind(boxes_of_pairs.SHAPE, boxes_of_pairs.bound, _ABOVE, "all"),
     groups.POSITIONS: Kind(groups.shape, groups.positions, _BOTH, "all"),
@@ -163,7 +162,7 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
         return result
     if mechanism.is_between([p for p in mechanism.pairs if is_covered(p)]):
         return result
-    settled = [common_tilt.settled(at, data, f"{what}[{i}]") for i, data in enumerate(pieces) if data["kind"] == TILT]
+    settled = [triples.settled(at, data, f"{what}[{i}]") for i, data in enumerate(pieces) if data["kind"] == TILT]
     for pair in mechanism.pairs:
         if is_covered(pair):
             continue

@@ -4,24 +4,29 @@ PROVED: the divergence of the triple, D(eps) = E[S_+]/n + what A2 does not hide,
 r0 - e^eps r1 drawn under A2 (docs/proofs/identity.md). The blanket bounds every data set of the other users from above
 (docs/proofs/blanket_reduction.md), and every one of the people of whom users are drawn (docs/proofs/composition.md,
 section 4); where all of them hold an input, or draw one with the given weights, the divergence is that of a data set,
-or a mean of some.
+or a mean of some. A common tilt proves the blanket bound of many ordered pairs of rows of a table at once:
+D <= M(theta)^n/(n e theta) + singular part is at most what is claimed, with M from one product of two matrices
+(docs/proofs/all_pairs.md). A pair that it does not settle needs evidence of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from .. import sums
-from ..check import Check, Number, larger
+from ..check import INFINITY, Check, Number, larger, positive_part
 from ..documents import require, shaped
-from ..mechanisms import Mechanism, Pair, Triple, Triples, law
+from ..mechanisms import Mechanism, Pair, Table, Triple, Triples, law
 from ..participation import Participation
 from ..setting import At, drawn
 
 LIMIT, VISIBLE = "limit", "visible"
 """Evaluators: of what is left for large eps; of what other users do not hide."""
+TILT_SHAPE, _MOST_INPUTS = {"theta": str}, 64
+"""Of a common tilt; and rows of its table, every pair of which has a moment of its own."""
 
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
@@ -107,3 +112,28 @@ def divergence(check: Check, triple: Triple, eps: str, n: int, how: dict[str, An
     if up:
         return -larger(-value, -one)
     return larger(value, check.total(m * v for v, m in found.atoms) + found.visible)  # Jensen
+
+
+def settled(at: At, data: dict[str, Any], what: str) -> Callable[[Pair], bool]:
+    """Return a function that tells of a pair of rows whether its divergence is proved to be at most the claim."""
+    mechanism, check, n = at.only(what), at.check, at.n
+    check.require(isinstance(mechanism, Table), f"{what}: no table")
+    view = mechanism.view((0, 1))
+    size, columns = len(view.inputs), view.columns
+    check.require(size <= _MOST_INPUTS, f"{what}: too large: more than {_MOST_INPUTS} inputs")
+    check.spend((8 * size + size * size) * len(columns), hard=True)
+    theta, e = arb(check.number(data["theta"])), check.number(f"exp({at.eps})")
+    check.require(0 < theta < INFINITY, f"{what}: theta is not positive", "invalid")
+    seen, hidden = [c for c in columns if c.low > 0], [c for c in columns if c.low == 0]
+    ratios = [[arb(c.on[i] / c.low) for c in seen] for i in range(size)]
+    up = [[c.low * (theta * r).exp() for c, r in zip(seen, row, strict=True)] for row in ratios]
+    down = [[(-theta * arb(e) * r).exp() for r in row] for row in ratios]
+    null = (1 - sum((arb(c.low) for c in seen), arb(0))).max(arb(0))
+    moments = (arb_mat(up) * arb_mat(down).transpose() if seen else arb_mat(size, size)).tolist()
+
+    def is_settled(pair: Pair) -> bool:
+        i, j = pair
+        room = arb(at.value - check.total(positive_part(c.on[i] - e * c.on[j]) for c in hidden))
+        return bool(room > 0 and (moments[i][j] + null).log() <= ((room * n * theta).log() + 1) / n)
+
+    return is_settled
