@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeAlias
@@ -60,6 +60,10 @@ class DataSets:
 
 class PairBoundDefaults(Protocol):
     """The methods of a part, and defaults of its optional members: no known data sets, no relation to other parts."""
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: laws are functions, and are made again where they are needed, as are searches."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.compare}  # type: ignore[arg-type]
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""

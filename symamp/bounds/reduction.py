@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from operator import itemgetter
@@ -210,10 +210,6 @@ class PairOfInputs(PairBoundDefaults):
     def laws(self) -> tuple[Law, ...]:
         """The laws that cross to the evaluation, each complete."""
         return tuple(t.law for t in self.triples)
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return what travels: laws are functions, and are made again where they are needed, as are searches."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         place, rough = replace(settings.rough, gap=COARSE), settings.rough

@@ -86,10 +86,6 @@ class FixedCounts(PairBoundDefaults):
         held = tuple((x, str(c)) for x, c in zip(self.inputs, self.counts, strict=True) if c)
         return DataSets(*self.pair, held, counted=True)
 
-    def __getstate__(self) -> dict[str, object]:
-        """Return what travels: laws are functions, and are made again where they are needed."""
-        return {"triples": self.triples, "counts": self.counts}
-
     @property
     def signature(self) -> Hashable:
         """Who holds what."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import erfc, isfinite, log, log1p, pi, sqrt
+from math import isfinite, pi, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 _STEPS = 200
 """More than halving needs between any two doubles that are met."""
@@ -75,23 +74,12 @@ def erfcx(x: Any) -> Any:
     return np.where(np.asarray(x) < 0.0, 2.0 * np.exp(np.minimum(size**2, _LARGEST_LOG)) - found, found)
 
 
-def log_ndtr(x: float) -> float:
-    """Return the logarithm of the standard normal distribution function.
+def log_ndtr(x: Any) -> Any:
+    """Return the logarithm of the standard normal distribution function of a number or an array.
 
-    >>> log_ndtr(-40.0), log_ndtr(1.0)
-    (-804.6084..., -0.17275...)
-    """
-    if x < 0.0:
-        return log(0.5 * float(erfcx(-x / sqrt(2.0)))) - 0.5 * x * x
-    return log1p(-0.5 * erfc(x / sqrt(2.0)))
-
-
-def log_ndtrs(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same for an array.
-
-    >>> [round(float(x), 4) for x in log_ndtrs(np.array([-40.0, 1.0]))]
+    >>> [round(float(x), 4) for x in log_ndtr(np.array([-40.0, 1.0]))]
     [-804.6084, -0.1728]
     """
     with np.errstate(all="ignore"):
         low = np.log(0.5 * erfcx(np.abs(x) / sqrt(2.0))) - 0.5 * x * x
-        return np.asarray(np.where(x < 0.0, low, np.log1p(-np.exp(low))))
+        return np.where(np.asarray(x) < 0.0, low, np.log1p(-np.exp(low)))[()]

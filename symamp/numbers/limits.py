@@ -126,9 +126,9 @@ class Limits:
         """What the question may still take."""
         return max(self.most - self.spent, 0.0)
 
-    def is_spent(self, more: float = 0.0) -> bool:
-        """Return whether a search has to end, or would have to after so much more; that it had to is remembered."""
-        if self.spent + more < self.share * self.most:
+    def is_spent(self) -> bool:
+        """Return whether a search has to end; that it had to is remembered."""
+        if self.spent < self.share * self.most:
             return False
         account: _Account | None = self._account
         while account is not None:

@@ -23,9 +23,9 @@ LARGEST_EPS = 300.0
 _SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY = 0.02, 0.01, 1e-13
 """A value may miss log delta by so much of the gap; where functions jump a bracket is narrowed to so much of what may
 be missed, relatively, and at most so far."""
-_STEPS, _TRUSTED, _FAR_ABOVE = 8, 20.0, 1.0
+_STEPS, _TRUSTED = 8, 20.0
 """Secant steps before the root is bracketed instead; up to how many times what may be missed the last one is not looked
-at; and how far above its aim, in the logarithm, none is promising."""
+at."""
 FEW, _ROUGH_TOLERANCE, _ASTRAY, _MOST_HEIGHT = 12, 1e-2, 5.0, 1e4
 """Saddle points: of no use for so few users, solved so closely for a start, better than one that they see so far from
 delta, in the logarithm; heights beyond so many times -log delta are cut off, so that a bracket is divided evenly."""
@@ -164,21 +164,15 @@ def falling_root(
     slope: float,
     top: float,
     tolerance: float,
-    known: Callable[[float], float] = lambda _: inf,
     furthest: float = LARGEST_EPS,
 ) -> float:
     """Return where a decreasing function is about 0, in few evaluations: secant steps, the first with a given slope.
 
-    inf if it is still positive at ``top`` or beyond the ``furthest`` place that matters. Where steps fail, or begin far
-    from the root, ``known`` is asked for a place beyond which no root is wanted; it is returned where the function is
-    positive there. Floats: what is found is certified afterwards.
+    inf if it is still positive at ``top`` or beyond the ``furthest`` place that matters. Floats: what is found is
+    certified afterwards.
     """
     miss = cache(miss)  # estimates become rougher where work is spent, and ends must keep their signs
     x, value = start, miss(start)
-    end = known(x) if value > _FAR_ABOVE else inf
-    if end <= x or (end < top and miss(end) > 0.0):
-        return end
-    top = min(top, end)
     for _ in range(_STEPS):
         following = x + value / slope if slope > 0.0 else inf
         if not 0.0 < following < top:
@@ -199,11 +193,6 @@ def falling_root(
         if low < 1e-300:
             return 0.0
         low, closer = closer * low, closer * closer
-    if value > 0.0:
-        end = known(x)
-        if end <= x or (end < top and miss(end) > 0.0):
-            return end
-        top = min(top, end)
     while miss(high) > 0.0:
         if high >= top or high > furthest:
             return high if isfinite(top) else inf

@@ -21,7 +21,7 @@ from symamp.certificates.evidence import evaluated
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Floats, Law, Level
-from symamp.numbers.doubles import log_ndtrs, root_between
+from symamp.numbers.doubles import log_ndtr, root_between
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_below
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision
@@ -472,7 +472,7 @@ class Allocation(OneEpoch):
 
     def _event(self, law: Lognormal, eps: float) -> tuple[float, float, float]:
         """Return places c and d: that a message is above c, and all others above d, seems to say most; and its log."""
-        others, s, tail = float(self.steps - 1), float(law.sigma().mid()), log_ndtrs
+        others, s, tail = float(self.steps - 1), float(law.sigma().mid()), log_ndtr
         d = s * np.linspace(-_GRID_REACH, _GRID_REACH, _CELLS)
         near = [tail((shift - d) / s) for shift in (1.0, 0.0, -1.0)]
         with np.errstate(all="ignore"):

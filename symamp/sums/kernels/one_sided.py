@@ -20,7 +20,7 @@ from flint import acb, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number
-from symamp.numbers.doubles import log_ndtr, log_ndtrs
+from symamp.numbers.doubles import log_ndtr
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.balls import power, powers_of, sums_of_powers
 
@@ -207,13 +207,13 @@ class Lognormal:
     def rough_above(self, x: float) -> float:
         """Return about log P(L > x), in doubles."""
         s = float(self.sigma())
-        return log_ndtr(-s * log(x) - 0.5 / s)
+        return float(log_ndtr(-s * log(x) - 0.5 / s))
 
     def rough_beyond(self, x: Floats) -> tuple[Floats, Floats]:
         """Return about the logarithms of P(L > x) and E[L; L > x] for an array, in doubles."""
         s = float(self.sigma())
         z = s * np.log(x) + 0.5 / s
-        return log_ndtrs(-z), log_ndtrs(1.0 / s - z)
+        return log_ndtr(-z), log_ndtr(1.0 / s - z)
 
     def rough_variance(self, x: float) -> float:
         """Return about E[L^2; L <= x] - 1, at least 0, in doubles."""
