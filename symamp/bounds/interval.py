@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,10 +52,8 @@ _OF_ENDS = 0.3
 """Which part of the room cells are left where the ends' own bound is above it."""
 _OF_SLACK = 0.65
 """What cells may take, in log delta, of the distance of their pairs from the worst one; moments cost some of it."""
-_MOST_LOWERED, _MOST_OF_COARSE = 0.03, 0.2
-"""Cells lower eps by at most this part of it, on either side; and those that are cut at first."""
-_COARSER = 50.0
-"""How much more a cell may cost beside what is far from its end, in units of what a cell may."""
+_MOST_LOWERED = 0.03
+"""Cells lower eps by at most this part of it, on either side."""
 _LEAST, _PARTS = 0.0002, 6
 """The least cell that is cut, as a part of the interval; and into how many parts at once."""
 _CUTS, _WORTH = 8, 0.1
@@ -76,11 +73,6 @@ _MOST_PLACES, _MOST_PAIRS = 150, 1_500
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _WIDER = (1.0, 4.0, 16.0)
 """Factors by which cells are longer if the usual length gives too many."""
-_NEAR = 0.1
-"""How far apart, in log delta, levels are of which one takes over what is known at the other; and up to which distance
-a straight line says where the bound is delta."""
-_VALUES = 200
-"""About how many values laws have in the search for parameters of the ends, where they have more."""
 _SETTLED = 0.95
 """Boxes that a blanket bounds by this part of the target need no more work."""
 _ASKED_AGAIN = 0.9
@@ -103,8 +95,7 @@ class _Ends(AllDataSetsPairBound):
     @cached_property
     def searches(self) -> Searches:
         """What was found at the levels asked before."""
-        fewer = Searches(self.laws, most=_VALUES) if len(self.laws[0].atoms) > _VALUES else None
-        return Searches(self.laws, others=self.others, most=0, fewer=fewer)
+        return Searches(self.laws, others=self.others, merges=False)
 
     def log_normal(self, level: Level, n: int) -> float:
         """Return the logarithm of the bound by the normal law, an estimate."""
@@ -145,11 +136,6 @@ class NoiseInterval(PairBoundDefaults):
     @cached_property
     def _others(self) -> Others:
         return Others(are_compared=False)
-
-    @cached_property
-    def _asked(self) -> dict[int, _Boxes]:
-        """The boxes that were asked last for a number of users."""
-        return {}
 
     def ends(self, cut: Cut) -> _Ends:
         """Return the bound of the pair of the ends over all data sets, of what the cut leaves."""
@@ -204,10 +190,6 @@ class NoiseInterval(PairBoundDefaults):
         by_normal = normal + _OF_NORMAL < found.log_value + _OF_MOMENTS + settings.gap
         return (normal, _OF_NORMAL + room) if by_normal else (found.log_value, _OF_MOMENTS + room)
 
-    def __getstate__(self) -> dict[str, object]:
-        """Return what travels: laws are functions, and are made again where they are needed."""
-        return {"noise": self.noise}
-
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         if level.rough_minus_one() == 0.0:  # where cells leave no room for a bound
@@ -230,23 +212,7 @@ class NoiseInterval(PairBoundDefaults):
         if share >= 1.0:
             return inf
         room = _OF_NORMAL if is_worth_asking(log_delta, n) else _OF_MOMENTS
-        aim, ends = log_delta + log1p(-share), self.ends(cut)
-        root = ends.root(n, aim - room, settings.usual, start)
-        if room == _OF_MOMENTS and 0.0 < root < inf and (boxes := self._boxes(root, n, settings)) is not None:
-            more = log(boxes.aim_of_ends) - room
-            is_near = more < _NEAR and boxes.slope > 0.0
-            return root + more / boxes.slope if is_near else ends.root(n, aim - room - more, settings.usual, root)
-        return (1.0 + _ROOM) * root
-
-    def _boxes(self, eps: float, n: int, settings: Settings) -> _Boxes | None:
-        """Return the boxes at a level, before anything is proved of them; None where no parameters are found."""
-        level = Level.of_float(eps)
-        cut, found = self.found(level, n, settings.limits)
-        parameters = None if found is None else raised_to_majorant(found.parameters)
-        if found is None or parameters is None:
-            return None
-        at_ends = found.log_value, _OF_MOMENTS + self._room(level, n, found)
-        return _Boxes(grid_of(self.noise, cut), level, n, found, at_ends, parameters, settings)
+        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta + log1p(-share) - room, settings.usual, start)
 
     @staticmethod
     def _room(level: Level, n: int, found: Found) -> float:
@@ -272,9 +238,8 @@ class NoiseInterval(PairBoundDefaults):
             if room > max(1.0, -ends):
                 return Enclosure(arb(0), everywhere, "one user", BALL_BITS)
             boxes = _Boxes(grid_of(self.noise, cut), level, n, found, (ends, room), parameters, settings)
-            upper = boxes.largest(self._asked.get(n)).min(everywhere)
+            upper = boxes.largest().min(everywhere)
             evidence = BoxesEvidence(tuple(boxes.stages), boxes.tilts, boxes.work)
-            self._asked[n] = boxes
         return Enclosure(arb(0), upper, "boxes of pairs", BALL_BITS, evidence=evidence)
 
 
@@ -345,50 +310,36 @@ class _Boxes:
         # what messages cost is so in the shortest cells, too
         self.least, self.least_e = (up, down), self.e * (1.0 - down) / (1.0 + up) * (1.0 - 2.0**-46)
         self.stages, self.work = list[Stage](), 0
-        self.places, self.known = list[Sequence[tuple[float, ...]]](), np.zeros((0, 0))
 
-    def largest(self, earlier: _Boxes | None = None) -> arb:
+    def largest(self) -> arb:
         """Return a bound on the divergence of all pairs in all boxes; cells of boxes above the aim are cut.
 
-        Each box has a table of its own: what is known of one is known of its parts, and at all larger levels.
+        Each box has a table of its own: what is known of one is known of its parts.
         """
-        if earlier is not None and earlier.serves(self):
-            self.places, known = earlier.places, earlier.known * exp(earlier.log_unit - self.log_unit) * (1.0 + 1e-12)
-            self.stages, work, self.aim = [*earlier.stages], earlier.work, max(self.aim, earlier.aim)
-        else:
-            for wider in _WIDER:
-                self.places = [self._places(above, wider) for above in (True, False)]
-                (first, fine), (second, fine_second) = self.places
-                if max(len(fine), len(fine_second)) <= _MOST_PLACES and len(first) * len(second) <= 2 * _MOST_PAIRS:
-                    break
-            else:
-                return arb("inf")
-            known, work = np.where(self._compared(first, second), inf, 0.0), 0
-        (first, fine), (second, fine_second) = self.places
-        self.known, least = known, float(known.max())
-        for _ in range(_CUTS if least > self.aim else 0):
-            before, self.places = least, [(first, fine), (second, fine_second)]
-            self.known, kappas = self._values(first, second, known)
-            least = float(self.known.max())
-            if before < inf and log(before / least) < _GAINED * log(before / self.aim):
+        for wider in _WIDER:
+            first, second = (self._places(above, wider) for above in (True, False))
+            if max(len(first), len(second)) <= _MOST_PLACES and len(first) * len(second) <= 2 * _MOST_PAIRS:
                 break
-            high = self.known > self.aim
+        else:
+            return arb("inf")
+        known, least = np.where(self._compared(first, second), inf, 0.0), inf
+        for _ in range(_CUTS):
+            before = least
+            known, kappas = self._values(first, second, known)
+            least = float(known.max())
+            high = known > self.aim
+            if not high.any() or (before < inf and log(before / least) < _GAINED * log(before / self.aim)):
+                break
             costs = [np.maximum(x - k, 0.0) * self.slope for x, k in zip(kappas, self.least, strict=True)]
             firsts = costs[0][:, None] >= costs[1]
             with np.errstate(divide="ignore", invalid="ignore"):
-                over = np.where(high, np.log(self.known / self.aim), 0.0)
-            first, rows = self._cut(first, fine, costs[0], np.where(firsts, over, -1.0), high)
-            second, columns = self._cut(second, fine_second, costs[1], np.where(firsts, -1.0, over).T, high.T)
-            known = np.where(self._compared(first, second), self.known[np.ix_(rows, columns)], 0.0)
-            if known.shape == self.known.shape or (known > self.aim).sum() > _MOST_PAIRS:
+                over = np.where(high, np.log(known / self.aim), 0.0)
+            first, rows = self._cut(first, costs[0], np.where(firsts, over, -1.0), high)
+            second, columns = self._cut(second, costs[1], np.where(firsts, -1.0, over).T, high.T)
+            shape, known = known.shape, np.where(self._compared(first, second), known[np.ix_(rows, columns)], 0.0)
+            if known.shape == shape or (known > self.aim).sum() > _MOST_PAIRS:
                 break
-        self.work = max(self.work, work)  # what is asked at both levels is settled at one stage
         return arb(least * (1.0 + 1e-12)) * arb(self.log_unit).exp()
-
-    def serves(self, other: _Boxes) -> bool:
-        """Return whether what is known here is so at another level, not far beyond this one."""
-        is_beyond = self.level.exponential() <= other.level.exponential()
-        return bool(is_beyond) and 0.0 <= self.log_unit - other.log_unit < _NEAR and len(self.known) > 0
 
     def _in_units(self, x: float) -> float:
         """Return at least a divergence in units of that of the ends."""
@@ -435,22 +386,20 @@ class _Boxes:
         }
 
     def _cut(
-        self, places: Sequence[float], fine: Sequence[float], costs: Floats, over: Floats, high: NDArray[np.bool_]
+        self, places: Sequence[float], costs: Floats, over: Floats, high: NDArray[np.bool_]
     ) -> tuple[tuple[float, ...], NDArray[np.int_]]:
-        """Return the places with those of ``fine`` in cells of high boxes, or else with some between their ends.
+        """Return the places with some more between the ends of cells of high boxes.
 
         A cell is cut where it loses more than a part of the room, into as many parts as boxes in which it loses most
         are ``over`` the aim, in the logarithm. And of which cell each of theirs is a part.
         """
         found, most = set(places), over.max(axis=1)
         for k in np.flatnonzero(high.any(axis=1)).tolist():
-            inside = fine[bisect_right(fine, places[k]) : bisect_left(fine, places[k + 1])]
             size, cost = places[k + 1] - places[k], float(costs[k])
-            if not inside and most[k] > 0.0 and cost > _WORTH * self.room and size > _LEAST:
+            if most[k] > 0.0 and cost > _WORTH * self.room and size > _LEAST:
                 share = 1.0 - float(most[k]) / cost
                 parts = min(ceil(share**-_POWER), _PARTS) if 0.0 < share < 1.0 else _PARTS if most[k] < inf else 2
-                inside = [self.grid.shape.rounded(places[k] + i / parts * size) for i in range(1, max(parts, 2))]
-            found |= {*inside}
+                found |= {self.grid.shape.rounded(places[k] + i / parts * size) for i in range(1, max(parts, 2))}
         cut = tuple(sorted(found))
         return cut, np.searchsorted(places, cut[:-1], "right") - 1
 
@@ -458,23 +407,18 @@ class _Boxes:
         """Return which boxes have pairs that are compared: others are mirror images."""
         return np.asarray(np.array(first[:-1])[:, None] < np.array(second[1:])[None, :])
 
-    def _places(self, above: bool, wider: float) -> Sequence[tuple[float, ...]]:
-        """Return places of one compared input: few, and all, whose cells cost what the distance from the worst pair is.
+    def _places(self, above: bool, wider: float) -> tuple[float, ...]:
+        """Return places of one compared input, whose cells cost what the distance from the worst pair is.
 
-        Cells between few suit boxes whose other side is away from its end. ``wider`` is how much longer cells may be
-        than the room says.
+        ``wider`` is how much longer cells may be than the room says.
         """
         if self.grid.shape.places:
-            return [self.grid.shape.places] * 2
+            return self.grid.shape.places
         slack, shortest, most = self._slack(above), wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
-        least = self.least[not above]
-        places, some, size, reach = [0.0], list[float](), shortest, 0.0
+        least, places, size = self.least[not above], [0.0], shortest
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
             last = places[-1]
-            budget, coarse = (
-                min((k * wider * _OF_CELL * self.room + _OF_SLACK * slack(last)) / self.slope, m)
-                for k, m in ((1.0, most), (_COARSER, max(most, _MOST_OF_COARSE * log(self.e))))
-            )
+            budget = min((wider * _OF_CELL * self.room + _OF_SLACK * slack(last)) / self.slope, most)
             for _ in range(_ATTEMPTS):
                 end = min(self.grid.shape.after(last, size), 1.0)
                 ends = (last, end) if above else (1.0 - end, 1.0 - last)
@@ -485,12 +429,7 @@ class _Boxes:
                     break
             following = self.grid.shape.after(last, size)
             places.append(1.0 if following > 1.0 - 0.3 * size else following)
-            if reach < places[-1]:
-                some.append(last)
-            if last == some[-1]:
-                reach = last + size * (coarse / budget) ** _POWER
-        found = [(*some, 1.0), tuple(places)]
-        return found if above else [tuple(1.0 - x for x in row[::-1]) for row in found]
+        return tuple(places) if above else tuple(1.0 - x for x in places[::-1])
 
     def _kappa(self, start: float, end: float, above: bool) -> float:
         """Return about the kappa of a cell of one compared input."""
@@ -530,20 +469,6 @@ class _Boxes:
         """Return the rows of some of the places."""
         some, where = np.unique(asked, return_inverse=True)
         return table.rows([places[k] for k in some.tolist()])[where]
-
-    @property
-    def aim_of_ends(self) -> float:
-        """What the divergence of all boxes may be, in units, without what is cut off."""
-        ends = self._ends_by_moments * exp(_OF_ENDS * self.room)
-        return max(exp(self.room), ends) if ends < inf else exp(self.room)
-
-    @property
-    def _ends_by_moments(self) -> float:
-        """At least the divergence of the ends by moments in the shortest cells, in units; nan for none."""
-        rows = [np.pad(row, (0, 1))[None] for row in self._usual.rows([0.0, 1.0])]
-        e = np.array([[self.least_e]])
-        found = bounds_by_moments(self.grid.laws, (rows[0], rows[1]), e, self.n, self.parameters, self.log_unit)
-        return float(found[0])
 
     def _nodes(self, table: NoiseTable, first: Sequence[float], second: Sequence[float], levels: Floats) -> Floats:
         """Return bounds on the divergences of all pairs of places at their levels; 0 for those that are not asked."""

@@ -22,7 +22,6 @@ from flint import acb, arb
 from symamp.decompositions.to_law import number
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Atom, Floats, Law, Number
-from symamp.numbers.disks import exponentials
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.rationals import fmpq_of, fraction_of
 from symamp.numbers.surroundings import BALL_BITS, at_precision
@@ -63,8 +62,6 @@ _OF_ANGLES, _MOST_ANGLES = 5e-5, 300
 """What cells of angles may miss, relatively; and of how many there may be on either side."""
 _SEARCHED = np.geomspace(1e-3, 30.0, 90)
 """Tilts of remainders, in units of a rough guess."""
-_LARGEST_RATE, _LARGEST_EXPONENT = 300.0, 100
-"""With a larger rate factors of densities are no doubles; and up to where exponents have hardly any roundings."""
 _MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 16, 1.001
 """The largest s X of a remainder; rounds until its kappa is nearly found, and what then may be missing."""
 _CAPS, _CAP_RANGE, _LARGEST_EPS = 2.0 ** (np.arange(2.0, 120.0) / 3.0), 6.0, 30.0
@@ -81,13 +78,6 @@ Noise = AdditiveNoise | DiscreteLaplace | IntervalDensities
 
 def _dyadic(place: float) -> float:
     return round(place * _GRID) / _GRID
-
-
-@cache
-def _falling() -> Floats:
-    """Return e^(-k/4), each rounded once."""
-    with at_precision(BALL_BITS):
-        return np.array([float((-arb(k) / 4).exp()) for k in range(4 * _LARGEST_EXPONENT + 1)])
 
 
 def _above(x: arb) -> float:
@@ -114,8 +104,6 @@ class Shape:
         self.noise, self._has_density, self._half = noise, found is not None, sp.S.Zero if found is None else found
         self._f = Holomorphic(self._half, Z)
         self._known: dict[float, arb] = {}
-        self._powers: dict[float, tuple[float, float]] = {}
-        self._last: tuple[tuple[float, ...], Floats] | None = None
 
     @cached_property
     def unsupported(self) -> str | None:
@@ -250,35 +238,8 @@ class Shape:
         return self.at(node - place)
 
     def densities(self, nodes: Sequence[float], place: float) -> Floats:
-        """Return the densities of messages on an input, next to the exact ones: by 2^-44 of them at most."""
-        if not self.has_rate and not self.steps:  # Gaussian noise: e^-t by quarters of t, and what is left
-            with at_precision(BALL_BITS):
-                t = float(self.precision() / 2) * (np.array(nodes) - place) ** 2
-            if t.max() < _LARGEST_EXPONENT:
-                quarters = np.floor(4.0 * t)
-                return np.asarray(_falling()[quarters.astype(int)] * exponentials(quarters / 4.0 - t)) * float(
-                    self.at(0.0)
-                )
-        if not (self.has_exponential_tail or self.is_logistic) or self.float_rate > _LARGEST_RATE:
-            return np.array([float(self.density(y, place)) for y in nodes])
-        places, falling, rising = self._waves_of(tuple(nodes))
-        (down, up), c = self._wave(place), float(self.c())
-        waves = np.where(places >= place, falling * up, rising * down)
-        return np.asarray(c * waves / (1.0 + waves) ** 2 if self.is_logistic else 0.5 * c * waves)
-
-    def _wave(self, place: float) -> tuple[float, float]:
-        """Return e^-cx and e^cx: e^(-c |y - x|) is a product of what messages and inputs have by themselves."""
-        if place not in self._powers:
-            with at_precision(BALL_BITS):
-                size = self.c() * self.distance(0.0, place)
-                self._powers[place] = float((-size).exp()), float(size.exp())
-        return self._powers[place]
-
-    def _waves_of(self, nodes: tuple[float, ...]) -> Floats:
-        """Return the nodes and the same of each, for the last nodes that were asked for."""
-        if self._last is None or self._last[0] is not nodes:
-            self._last = nodes, np.array([(y, *self._wave(y)) for y in nodes]).T
-        return self._last[1]
+        """Return the densities of messages on an input, next to the exact ones."""
+        return np.array([float(self.density(y, place)) for y in nodes])
 
     def weights(self, nodes: Sequence[float]) -> list[arb]:
         """Return the integrals of the functions that are 1 at one of the nodes, and 0 at the others."""

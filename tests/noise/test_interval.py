@@ -718,20 +718,6 @@ def test_bounds_are_parts_that_travel():
     assert float(before.upper) == float(after.upper)
 
 
-def test_what_is_known_of_boxes_holds_at_larger_levels_alone():
-    """A level a little beyond takes over the boxes of the one before, one before it does not."""
-    noise, n, levels = sa.Laplace(eps0=1), 1000, [Level.of_float(x) for x in (0.1105, 0.1108, 0.1104)]
-    alone = [NoiseInterval(noise).enclose(level, n, Settings()) for level in levels]
-    part = NoiseInterval(noise)
-    found = [part.enclose(level, n, Settings()) for level in levels]
-    assert found[1].evidence.stages[: len(found[0].evidence.stages)] == found[0].evidence.stages
-    assert found[2].evidence.stages[0] != found[1].evidence.stages[0]
-    for one, other in zip(found[::2], alone[::2], strict=True):
-        assert float(one.upper) == pytest.approx(float(other.upper), rel=1e-3)
-    below = constant_data_set(below_laplace, 1, (0.0, 1.0), 0.0, n, 0.1108)
-    assert below <= float(found[1].upper) <= 1.02 * float(alone[1].upper)
-
-
 @pytest.mark.parametrize(
     ("noise", "why"),
     [
@@ -1072,11 +1058,9 @@ def test_tilts_may_be_in_any_unit():
                 own = {key: times(term[key], Fraction(k) ** power) for key, power in powers.items()}
                 terms.append(term | own | {"scales": scales, "ends": [times(x, Fraction(1, k)) for x in term["ends"]]})
             gain = k * sum((x for x in g if x > 0), arb(0))
-            for is_other in (False, True):
-                given = Check(), laws, [gain], n, scaled | {"terms": terms}, "plan", is_other
-                found.append(float(all_data_sets.bound(*given)) / k)
-    assert found[2:] == pytest.approx(found[:2], rel=1e-9)
-    assert found[1] <= 1.02 * found[0]
+            given = Check(), laws, [gain], n, scaled | {"terms": terms}, "plan"
+            found.append(float(all_data_sets.bound(*given)) / k)
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
 
 
 @pytest.mark.slow
