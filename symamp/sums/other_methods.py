@@ -30,11 +30,11 @@ _TAIL = 1e-12
 _REACH = sqrt(2.0 * log(1.0 / _TAIL)) / (2.0 * pi)
 
 
-def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float = _TAIL) -> tuple[arb, arb]:
+def gaussian_sum(g: BallGparv, n: int, window: Window, width: float) -> tuple[arb, arb]:
     """Return balls (lower, upper) such that lower <= E[S_+] <= upper for S the sum of n copies of G.
 
     ``width`` is the standard deviation tau of the smoothing; frequencies are summed until the Gaussian factor is
-    below ``tail``. Every frequency is evaluated: slower than the compact kernel by one to three orders.
+    negligible. Every frequency is evaluated: slower than the compact kernel by one to three orders.
 
     Guarantee
     ---------
@@ -46,7 +46,7 @@ def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float
     step = 2 * arb.pi() / w
     at_zero = (tau2 * theta * theta / 2).exp() * (1 - tilted.null_n) / 2
     above, below = at_zero / theta**2, at_zero * (1 / theta**2 - tau2)
-    last = ceil(sqrt(2.0 * log(1.0 / tail)) * window.length / (2.0 * pi * width))
+    last = ceil(_REACH * window.length / width)
     for j in range(1, last + 1):
         u = step * j
         s = acb(theta, u)
