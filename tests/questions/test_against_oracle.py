@@ -276,14 +276,6 @@ def test_textbook_mechanisms(table):
         check_delta(table, n, E, method, laws)
 
 
-def test_data_set_that_equals_the_blanket_bound():
-    """5-RR, t = 6, n = 4, E = 11/2: the worst data set gives away exactly the blanket bound, 27/2500."""
-    answer = check_delta(randomized_response(5, Fraction(6)), 4, Fraction(11, 2))
-    assert answer.lower <= 27 / 2500 <= answer.upper
-    generic = check_delta(randomized_response(5, Fraction(6)), 4, Fraction(11, 2), "generic")
-    assert Fraction(generic.bound.lower) <= Fraction(108, 2401) <= Fraction(generic.bound.upper)
-
-
 @pytest.mark.parametrize("method", ["blanket", *sorted(TRIPLES)])
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_delta_vanishes_from_the_local_budget_on(method, n):
