@@ -91,29 +91,6 @@ def test_tables_are_those_of_the_oracle(parts):
     assert [fractions(row) for row in sa.joint(*parts).table().rows] == rows
 
 
-@pytest.mark.parametrize(
-    ("combined", "table"),
-    [
-        (sa.joint(RR2, RR2), joint_table([KNOWN[RR2]] * 2)[1]),
-        (
-            sa.parallel([("1/3", RR2), ("2/3", RR2)]),
-            parallel_table([Fraction(1, 3), Fraction(2, 3)], [KNOWN[RR2]] * 2)[1],
-        ),
-        (
-            sa.poisson_subsample(RR3, "1/2"),
-            [[*(e / 2 for e in row), Fraction(1, 2)] for row in KNOWN[RR3]],
-        ),
-    ],
-)
-@pytest.mark.parametrize("E", [Fraction(1), Fraction(5, 4), Fraction(2), Fraction(7, 2)])
-def test_the_truth_lies_inside(combined, table, E):
-    for n in (1, 2, 3, 4):
-        answer = sa.delta(combined, n=n, eps=log_of(E))
-        true = worst_true_divergence(table, n, E)[0]
-        low, high = answer.least.fraction, answer.most.fraction
-        assert Fraction(int(low.p), int(low.q)) <= true <= Fraction(int(high.p), int(high.q))
-
-
 def test_theorem_2_by_exact_comparisons():
     found = list(comparisons((2, 3), (0.1, 1, 4), 6))
     assert len(found) > 600

@@ -103,18 +103,6 @@ def holds(answer, found):
     return low, high
 
 
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_small_cases_enclose_the_truth(k, n):
-    mechanism = sa.RandomizedResponse(k=k, eps0="log(3)")
-    words = ({"takes_part": OthersLost(F(1, 5))}, LOST), ({"leaks": F(1, 10)}, {"leaks": "1/10"})
-    for told, who in words:
-        answer = asked(n, LEVEL, mechanism, None, **who)
-        holds(answer, truth(k, n, **told).delta(E))
-    answer = asked(n, LEVEL, mechanism, None, **LOST, **REMOVAL)
-    holds(answer, truth(k, n, Removed(), takes_part=OthersLost(F(1, 5))).delta(E))
-
-
 @pytest.mark.parametrize("report", ["uniform", "x1", {"0": "1/2", "2": "1/2"}])
 def test_reports_that_are_replaced(report):
     """Lost reports of all users, the victim's, too: nobody sees how many, and less than where they are missing."""
