@@ -25,10 +25,11 @@ Exact: TypeAlias = fmpq | sp.Expr
 Floats: TypeAlias = NDArray[np.float64]
 Share: TypeAlias = tuple[tuple[int, fmpq], ...]
 """Inputs by index with positive weights that sum to 1."""
-Parts: TypeAlias = tuple[tuple[int, fmpq], ...]
+Parts: TypeAlias = tuple[tuple[int, fmpq | int], ...]
 """Entries by rank with weights: what hides the report."""
 
-_ONE = fmpq(1)
+_ONE = 1
+"""Its hash is quick, unlike that of a fraction."""
 
 
 class NumericTable:
@@ -49,8 +50,10 @@ class NumericTable:
         self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
         self._compiled: dict[int, Number] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
-        self._first: dict[sp.Expr, tuple[int, Parts]] = {}
-        self._buckets: dict[tuple[int, int], list[sp.Expr]] = {}
+        self._first: dict[tuple[sp.Expr, ...], tuple[int, Parts]] = {}
+        self._buckets: dict[tuple[int, int], list[tuple[int, Parts]]] = {}
+        self._factors: dict[int, tuple[sp.Expr, sp.Expr]] = {}
+        self._quotients: dict[tuple[sp.Expr, sp.Expr], sp.Expr] = {}
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: balls and functions are made again where they are needed."""
@@ -148,7 +151,7 @@ class NumericTable:
         Components with equal ratios are merged: all of a rational table, else those whose entries are the same numbers.
         """
         hidden = self.ranks[[x for x, _ in others]] if others else self.least[None]
-        weights = tuple(w for _, w in others) or (_ONE,)
+        weights = tuple(_ONE if w == 1 else w for _, w in others) or (_ONE,)
         rows = (self.ranks[i].tolist() for i in pair)
         columns = list(zip(*rows, zip(*hidden.tolist(), strict=True), strict=True))
         if self.is_rational:
@@ -157,7 +160,7 @@ class NumericTable:
         return self._ball_law(balls, bool(others))
 
     def _rational_law(
-        self, columns: Sequence[tuple[int, int, tuple[int, ...]]], weights: tuple[fmpq, ...], *, complete: bool
+        self, columns: Sequence[tuple[int, int, tuple[int, ...]]], weights: tuple[fmpq | int, ...], *, complete: bool
     ) -> Law:
         # By numerators and denominators: python-flint hashes a fraction slowly.
         atoms: dict[tuple[int, ...], tuple[fmpq, fmpq, fmpq]] = {}
@@ -179,7 +182,7 @@ class NumericTable:
                 singular[int(share.p), int(share.q)] = (before[0] + a, before[1] + b)
         return RationalLaw(tuple(atoms.values()), tuple(singular.values())).in_balls(complete)
 
-    def _mixed(self, ranks: tuple[int, ...], weights: tuple[fmpq, ...]) -> fmpq:
+    def _mixed(self, ranks: tuple[int, ...], weights: tuple[fmpq | int, ...]) -> fmpq:
         if weights == (_ONE,):
             return self.numbers[ranks[0]]
         return sum((w * self.numbers[r] for r, w in zip(ranks, weights, strict=True)), fmpq(0))
@@ -205,16 +208,40 @@ class NumericTable:
         """Return the first known (rank, hiding entries) with the same quotient, if that is proved."""
         key = rank, parts
         if key not in self._ratios:
-            formula = self._formula(*key)
-            first = self._first.get(formula)
+            shared = self._shared(*key)
+            first = self._first.get(shared)
             if first is None:
                 with at_precision(CAREFUL_BITS):
                     bucket = self._buckets.setdefault(_rounded(self._quotient(*key)().mid()), [])
-                first = next((self._first[other] for other in bucket if is_zero(other - formula)), key)
-                self._first[formula] = first
-                bucket.append(formula)
+                formula = self._formula(*key) if bucket else sp.S.Zero
+                first = next((other for other in bucket if is_zero(self._formula(*other) - formula)), key)
+                self._first[shared] = first
+                if first is key:
+                    bucket.append(key)
             self._ratios[key] = first
         return self._ratios[key]
+
+    def _shared(self, rank: int, parts: Parts) -> tuple[sp.Expr, ...]:
+        """Return what only equal quotients share: two factors without and with powers of e, or the formula itself.
+
+        SymPy takes long for quotients, and those of exponentials differ in powers alone.
+        """
+        (hidden, weight), *others = parts
+        if others or weight != 1:
+            return (self._formula(rank, parts),)
+        (above, power), (below, less) = self._split(rank), self._split(hidden)
+        if (above, below) not in self._quotients:
+            self._quotients[above, below] = above / below
+        return self._quotients[above, below], power - less
+
+    def _split(self, rank: int) -> tuple[sp.Expr, sp.Expr]:
+        """Return (f, x) where an entry is f e^x."""
+        if rank not in self._factors:
+            factors = sp.Mul.make_args(expression(self.numbers[rank]))
+            powers = [x.args[0] for x in factors if isinstance(x, sp.exp)]
+            rest = sp.Mul(*(x for x in factors if not isinstance(x, sp.exp)))
+            self._factors[rank] = rest, sp.Add(*powers)
+        return self._factors[rank]
 
     def _formula(self, rank: int, parts: Parts) -> sp.Expr:
         hidden = sp.Add(*(expression(w) * expression(self.numbers[r]) for r, w in parts))
