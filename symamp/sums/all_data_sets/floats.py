@@ -292,22 +292,23 @@ def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
     guess = min(guess, 300.0 / top)
     # Rare messages that speak strongly against x0 make the guess much too small.
     grid = np.geomspace(0.03 * guess, max(30.0 * guess, 60.0 / top), 60)
-    heights = _heights(g, n, grid)
-    found = []
-    for x in np.argsort(-heights.min(axis=0), kind="stable")[:_MOST_NEAR].tolist():
-        own, around = heights[:, x], grid
-        for _ in range(2):
-            i = int(own.argmin())
-            low, high = around[max(i - 1, 0)], around[min(i + 1, len(around) - 1)]
-            around = low * (high / low) ** _BETWEEN
-            own = _heights(g.only([x]), n, around)[:, 0]
-        found.append((float(own.min()), x, float(around[int(own.argmin())])))
+    own = _heights(g, n, grid)
+    near = np.argsort(-own.min(axis=0), kind="stable")[:_MOST_NEAR]
+    places = np.arange(len(near))
+    own, around = own[:, near], np.tile(grid[:, None], len(near))
+    for _ in range(2):
+        i = own.argmin(axis=0)
+        low, high = around[np.maximum(i - 1, 0), places], around[np.minimum(i + 1, len(around) - 1), places]
+        around = low * (high / low) ** _BETWEEN[:, None]
+        own = _heights(g, n, around)[:, places, near]
+    i = own.argmin(axis=0)
+    found = [*zip(own.min(axis=0).tolist(), near.tolist(), around[i, places].tolist(), strict=True)]
     found.sort(reverse=True)
     return [at for at in found if at[0] >= found[0][0] - _NEAR_THE_LARGEST]
 
 
 def _heights(g: FloatClasses, n: int, v: Floats) -> Floats:
-    found = (n - 1) * g.log_mgf(v, np.zeros(1)) - 2.0 * np.log(v)[:, None]
+    found = (n - 1) * g.log_mgf(v, np.zeros(1)) - 2.0 * np.log(v)[..., None]
     return np.where(np.isfinite(found), found, np.inf)
 
 

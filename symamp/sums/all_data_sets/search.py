@@ -51,7 +51,8 @@ class Found:
 
     ``excess`` is how far ``log_value`` is above the largest divergence of a class, ``binding`` what each class counts
     for in the largest bound of a class, ``saddle`` the tilt v of the worst one. A row for each term, a column for each
-    class: ``weights`` in the choice of c, ``rests`` what is beyond the main lobe, in the logarithm.
+    class: ``weights`` in the choice of c, ``rests`` what is beyond the main lobe, in the logarithm, and the logarithms
+    of the ``integrals``, where they are known whole.
     """
 
     parameters: floats.Parameters
@@ -63,6 +64,7 @@ class Found:
     saddle: float
     weights: Floats
     rests: Floats
+    integrals: Floats
 
 
 def search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
@@ -123,8 +125,7 @@ def _thinned(g: floats.FloatClasses, n: int, found: Found, limits: Limits) -> Fo
     p, log_size = found.parameters, found.log_value - found.excess
     P = max((n - 1) * g.gain, p.p_lo)
     log_bads = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
-    costs = floats.log_terms(g, n, p.terms, p.p_lo, found.weights, limits)
-    lam, kept = np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
+    costs, lam, kept = found.integrals, np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
     weights = np.array([t.a for t in p.terms])
     spread = [(n - 1) * float(g.variance(t.s, t.lam).max()) + 2.0 / t.s**2 for t in p.terms]
     for k in sorted(kept, key=lambda k: -sqrt(spread[k]) / p.terms[k].sigma):
@@ -136,9 +137,9 @@ def _thinned(g: floats.FloatClasses, n: int, found: Found, limits: Limits) -> Fo
             if by_class.max() < found.log_value + _FEWER_TERMS[found.excess > SHARP]:
                 kept, weights = fewer, solved[0]
     used = [(i, a) for i, a in zip(kept, weights.tolist(), strict=True) if a > 0.0]
-    fewer_terms = replace(p, terms=tuple(replace(p.terms[i], a=a) for i, a in used))
-    rows = found.weights[[i for i, _ in used]]
-    return _evaluated(g, n, fewer_terms, rows, found.binding, found.saddle, log_size, limits) or found
+    rows, terms = [i for i, _ in used], tuple(replace(p.terms[i], a=a) for i, a in used)
+    fewer_terms = replace(found, weights=found.weights[rows], rests=found.rests[rows])
+    return _summed(fewer_terms, replace(p, terms=terms), costs[rows], log_bads, log_size) or found
 
 
 class _Columns:
@@ -219,9 +220,9 @@ class _Columns:
             new = set(np.flatnonzero(a > 0.0).tolist()) - asked
             if self._positive > floats.FEW_POSITIVE or not new:
                 break
-            for k in new:
-                row = self._rows[k][None]
-                costs[k] = floats.log_terms(self._g, self._n, [self._lines[k]], p_lo, row, self._limits, _RETURNS)[0]
+            if ks := list(new):
+                lines, rows = [self._lines[k] for k in ks], np.array([self._rows[k] for k in ks])
+                costs[ks] = floats.log_terms(self._g, self._n, lines, p_lo, rows, self._limits, _RETURNS)
             asked |= new
         return a, binding, np.log(a) + costs.max(axis=1)
 
@@ -245,16 +246,29 @@ def _evaluated(
     def integrated(reach: float | None) -> Floats:
         return floats.log_terms(g, n, p.terms, p.p_lo, weights, limits, reach)
 
-    logs, lobes = np.log([[t.a] for t in p.terms]), integrated(LOBE)
+    lobes = integrated(LOBE)
     integrals = integrated(None) if rests is None else lobes + rests.max(axis=1, keepdims=True)
     log_bads = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
-    by_class = np.logaddexp.reduce([log_bads, *(logs + integrals)])
+    found = Found(p, 0.0, (), log_bads, 0.0, binding, saddle, weights, integrals - lobes, integrals)
+    return _summed(found, p, integrals, log_bads, log_size)
+
+
+def _summed(found: Found, p: floats.Parameters, integrals: Floats, log_bads: Floats, log_size: float) -> Found | None:
+    """Return what is found with the value of parameters, from integrals of terms of weight 1; None beyond doubles."""
+    by_term = np.log([[t.a] for t in p.terms]) + integrals
+    by_class = np.logaddexp.reduce([log_bads, *by_term])
     value = float(by_class.max())
     if not isfinite(value):
         return None
-    log_terms = tuple((logs + integrals).max(axis=1).tolist())
-    excess = value - log_size
-    return Found(p, value, log_terms, by_class, excess, binding, saddle, weights, integrals - lobes)
+    return replace(
+        found,
+        parameters=p,
+        log_value=value,
+        log_terms=tuple(by_term.max(axis=1).tolist()),
+        by_class=by_class,
+        excess=value - log_size,
+        integrals=integrals,
+    )
 
 
 def _majorant(
@@ -367,27 +381,17 @@ def carried(
         if solved is None:
             return None
         used = np.flatnonzero(solved[0] > 0.0)
-        by_term = np.log(solved[0][used, None]) + costs[used]
-        by_class = np.logaddexp.reduce([log_bads, *by_term])
-        value = float(by_class.max())
+        terms = tuple(replace(terms[i], a=float(solved[0][i])) for i in used)
+        moved = replace(found, saddle=saddle, weights=found.weights[used], rests=found.rests[used])
+        here = _summed(moved, floats.Parameters(*bad, terms), costs[used], log_bads, log_size)
         poor = max(found.excess - SHARP, 0.0)
         # Those of another pair that are poor here say nothing of this pair unless they rule it out.
         most = inf if far else found.excess + drift + (_DRIFT_POOR if gain is None else -1.0) * poor
-        if not (value - log_size <= most or value < enough) or not isfinite(value):
+        if here is None or not (here.excess <= most or here.log_value < enough):
             return None
-    every = found.by_class + (value - found.log_value)
-    every[worst] = by_class
-    return replace(
-        found,
-        parameters=floats.Parameters(*bad, tuple(replace(terms[i], a=float(solved[0][i])) for i in used)),
-        log_value=value,
-        log_terms=tuple(by_term.max(axis=1).tolist()),
-        by_class=every,
-        excess=value - log_size,
-        saddle=saddle,
-        weights=found.weights[used],
-        rests=found.rests[used],
-    )
+    every = found.by_class + (here.log_value - found.log_value)
+    every[worst] = here.by_class
+    return replace(here, by_class=every)
 
 
 def _least(some: Iterable[Found | None]) -> Found | None:
