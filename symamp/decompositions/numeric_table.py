@@ -13,6 +13,7 @@ import sympy as sp
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
+from symamp.decompositions.to_law import kept_ball
 from symamp.decompositions.to_law import number as to_number
 from symamp.errors import Problem, UndecidedOrderError
 from symamp.formulas.normal_form import normal
@@ -49,6 +50,7 @@ class NumericTable:
         self.floats: Floats = np.array([_double(number) for number in self.numbers])[self.ranks]
         self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
         self._compiled: dict[int, Number] = {}
+        self._divided: dict[tuple[int, Parts], Number] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
         self._first: dict[tuple[sp.Expr, ...], tuple[int, Parts]] = {}
         self._buckets: dict[tuple[int, int], list[tuple[int, Parts]]] = {}
@@ -57,7 +59,7 @@ class NumericTable:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: balls and functions are made again where they are needed."""
-        return {**vars(self), "_compiled": {}}
+        return {**vars(self), "_compiled": {}, "_divided": {}}
 
     def entry(self, x: int, y: int) -> Exact:
         """Return one probability exactly."""
@@ -250,8 +252,10 @@ class NumericTable:
     def _quotient(self, rank: int, parts: Parts) -> Number:
         if len(parts) == 1 and parts[0][0] == rank:
             return lambda: arb(1)
-        mass = self._mass(parts)
-        return lambda: self.ball(rank) / mass()
+        if (rank, parts) not in self._divided:
+            mass = self._mass(parts)
+            self._divided[rank, parts] = kept_ball(lambda: self.ball(rank) / mass())
+        return self._divided[rank, parts]
 
     def _mass(self, parts: Parts, count: int = 1) -> Number:
         if len(parts) == 1:

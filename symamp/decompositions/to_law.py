@@ -50,13 +50,18 @@ def number(value: fmpq | sp.Expr) -> Number:
     """Return a constant as a function that gives a ball around it at the ambient precision."""
     if isinstance(value, fmpq):
         return partial(arb, value)
-    evaluate, last = compile_expression(value), (0, arb(0))
+    evaluate = compile_expression(value)
+    return kept_ball(lambda: evaluate(FLINT, {}))
+
+
+def kept_ball(made: Number) -> Number:
+    """Return the number with its last ball kept: levels of one law share its numbers and mostly their precision."""
+    last = 0, arb(0)
 
     def ball() -> arb:
-        """Return the ball; the last is kept, because levels of one law share its numbers and mostly their precision."""
         nonlocal last
         if last[0] != flint.ctx.prec:
-            last = flint.ctx.prec, evaluate(FLINT, {})
+            last = flint.ctx.prec, made()
         return last[1]
 
     return ball

@@ -945,6 +945,7 @@ def sign_of(formula: sp.Expr, constant: bool) -> int | None:
     return 0
 
 
+@lru_cache(maxsize=1024)  # entries of one table share most of their parts
 def is_settled(constant: sp.Expr) -> bool:
     """Return whether the constant is provably real, not 0, and neither huge nor tiny."""
     huge = arb(2) ** MAGNITUDE

@@ -58,10 +58,15 @@ class DiscreteLaplace(Parametrised, Mechanism):
         return tuple(Orbit(f"y = {y}", sp.Integer(1), tuple(row[y] for row in rows)) for y in range(self.B + 1))
 
     def _row(self, x: int) -> list[sp.Expr]:
-        a, end = sp.exp(-self["eps0"] / self.B), self.B
-        inside = [(1 - a) / (1 + a) * sp.exp(-self["eps0"] * sp.Rational(abs(y - x), end)) for y in range(1, end)]
-        ends = [sp.exp(-self["eps0"] * sp.Rational(z, end)) / (1 + a) for z in (x, end - x)]
-        return [ends[0], *inside, ends[1]]
+        inside, ends = self._by_distance
+        return [ends[x], *(inside[abs(y - x)] for y in range(1, self.B)), ends[self.B - x]]
+
+    @cached_property
+    def _by_distance(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
+        """The probabilities of a message inside the range, and of an end, by their distance from the input."""
+        a = sp.exp(-self["eps0"] / self.B)
+        powers = [sp.exp(-self["eps0"] * sp.Rational(z, self.B)) for z in range(self.B + 1)]
+        return [(1 - a) / (1 + a) * x for x in powers], [x / (1 + a) for x in powers]
 
     def protocol(self) -> Protocol:
         """An end counts as the mean of what is clipped to it; the variance is largest in the middle."""
