@@ -335,13 +335,14 @@ class MaxOverPairs:
         n: int,
         settings: Settings,
         goal: fmpq | None = None,
-        first: PairBound | None = None,
+        first: PairBound | Evidence | None = None,
         known: Iterable[Evidence] = (),
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds every part at this level.
 
-        ``first`` is evaluated first, and the others only as sharply as it takes to see that they are not above it, or
-        the goal. With a ``goal`` the search ends at the first evaluation that is not proved to be at most the goal.
+        ``first``, or the part that it is an evaluation of here, is evaluated first, and the others only as sharply as
+        it takes to see that they are not above it, or the goal. With a ``goal`` the search ends at the first evaluation
+        that is not proved to be at most the goal.
         ``known`` are evaluations, at this level, of another bound on the same pairs: they are used where they prove the
         limit.
 
@@ -350,8 +351,8 @@ class MaxOverPairs:
         The divergence of every part is at most the largest ``upper`` of the result, unless the last of them is above
         the goal. Proof: docs/proofs/blanket_reduction.md.
         """
-        worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
-        found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
+        found = [evaluated(self.parts[0] if first is None else first, level, n, settings)]
+        others = [p for p in self.parts if p is not found[0].part]
         limit = found[0].upper if goal is None else goal
         bounded = {e.part.pair: e for e in known if e.is_at_most(limit)}
         for other in others:
@@ -362,6 +363,11 @@ class MaxOverPairs:
             else:
                 found.append(sharp_enough(other, level, n, limit, settings))
         return tuple(found)
+
+
+def evaluated(first: PairBound | Evidence, level: Level, n: int, settings: Settings) -> Evidence:
+    """Return a certified evaluation of a part, if it is not one."""
+    return first if isinstance(first, Evidence) else Evidence.of(first, level, first.enclose(level, n, settings))
 
 
 def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:

@@ -12,7 +12,7 @@ import numpy as np
 from flint import acb, arb, arb_mat, fmpq
 from numpy.typing import NDArray
 
-from symamp.bounds.bound import Evidence, MaxOverSearchedPairs, PairBound, Progress, sharp_enough
+from symamp.bounds.bound import Evidence, MaxOverSearchedPairs, PairBound, Progress, evaluated, sharp_enough
 from symamp.decompositions.blanket import table_blanket
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.decompositions.pairs import distinct_pairs
@@ -40,16 +40,17 @@ ESTIMATED = 8
 """How many of a ranking are estimated one by one. Of 89 random tables the worst was among these for 86."""
 _ALIKE = 0.01
 """Levels within about this relative distance share rankings over the inputs of other users."""
-_MOST_HIDING = 100
-"""Up to this many inputs each is tried for the other users; of more, those with the largest chi-square."""
+_MOST_HIDING, _FAR_BEHIND = 100, 0.5
+"""Up to this many inputs each is tried for the other users; of more, those with the largest chi-square. And how far, in
+the logarithm, the worst data set may be above all with another input for that to be left out."""
 _AROUND, _MOST_TILTS = 4.0, 33
 """Tilts are sought this many octaves beyond the saddle points of normal laws, half an octave apart if they are few."""
 _LEAST_SHARE = 0.1
 """Of the pairs, those whose rows differ least: their saddle points are not looked for."""
 _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 """The gap of bounds on many pairs at once. With more terms than that, one pair by itself rules out most others."""
-_MOST = 30_000_000
-"""Triples (pair, x, y) that take seconds."""
+_MOST, _MOST_UNITS = 30_000_000, 4.0
+"""Triples (pair, x, y) that take seconds; and above how many units cells of frequencies make no bound less than one."""
 
 # ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
 
@@ -99,18 +100,36 @@ def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int, al
     By saddle points on a grid of tilts that all pairs share: each costs one product of matrices. No divergence is above
     that of one user: ``alone``, the ``excesses`` of the rows, if they are known.
     """
-    e = 1.0 + e_minus_one
+    return _log_divergences(rows, hidden, e_minus_one, n, excesses(rows, 1.0 + e_minus_one))[0]
+
+
+def _log_divergences(
+    rows: Floats, hidden: Floats, e_minus_one: float, n: int, alone: Floats, enough: tuple[float, float] | None = None
+) -> tuple[Floats, Floats]:
+    """Return the same with the tilts; where none is above the second of ``enough`` nearly nothing is done.
+
+    The first is a tilt at which that is seen.
+    """
     with np.errstate(all="ignore"):
-        score = np.log(excesses(rows, e) if alone is None else alone)
+        score, tilt = np.log(alone), np.zeros_like(alone)
         if n > 1:
-            lone = np.log(excesses(rows[:, hidden <= 0.0], e))
-            score = np.minimum(score, np.logaddexp(_log_sums(rows, hidden, e_minus_one, n) - np.log(n), lone))
+            lone = np.log(excesses(rows[:, hidden <= 0.0], 1.0 + e_minus_one))
+            if enough is not None:
+                highest = n * log_moments(rows, hidden, e_minus_one, enough[0]) - 1.0 - np.log(n * enough[0])
+                score = np.minimum(score, np.logaddexp(highest, lone))
+                if not (score > enough[1]).any():
+                    return np.full_like(alone, -np.inf), tilt
+            sums, tilt = _log_sums(rows, hidden, e_minus_one, n)
+            score = np.minimum(score, np.logaddexp(sums - np.log(n), lone))
     np.fill_diagonal(score, -np.inf)
-    return np.asarray(np.where(np.isnan(score), -np.inf, score))
+    return np.asarray(np.where(np.isnan(score), -np.inf, score)), tilt
 
 
-def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Floats:
-    """Return the saddle-point estimate of log E[S_+] for all pairs: height and bend of a parabola in log theta."""
+def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> tuple[Floats, Floats]:
+    """Return the saddle-point estimate of log E[S_+] for all pairs: height and bend of a parabola in log theta.
+
+    And the tilts theta.
+    """
     squares = chi_squares(rows, hidden)
     grid = tilts(e_minus_one, n, squares)
     best, before, after, tilt = (np.full(squares.shape, np.inf) for _ in range(4))
@@ -130,7 +149,8 @@ def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Float
     step = float(np.log(grid[1] / grid[0])) if len(grid) > 1 else 1.0
     # n theta^2 K'' + 2, the bend in log theta, is at least 2.
     bend = np.where(inside, np.maximum(bend / step**2, 2.0), 2.0)
-    return np.asarray(np.where(squares > 0.0, height + np.log(tilt) - 0.5 * np.log(2.0 * np.pi * bend), -np.inf))
+    found = np.where(squares > 0.0, height + np.log(tilt) - 0.5 * np.log(2.0 * np.pi * bend), -np.inf)
+    return np.asarray(found), tilt
 
 
 def tilts(e_minus_one: float, n: int, squares: Floats) -> Floats:
@@ -215,7 +235,7 @@ def badly_hidden(table: NumericTable, level: Level, n: int) -> Floats:
 
 def positive_messages(table: NumericTable, level: Level, n: int) -> float:
     """Return about how many messages tell the inputs of a bad pair apart where others hold what hides it worst."""
-    asked = best(_hidden_by_one(table, level.rough_minus_one(), n)[0], ESTIMATED) or table.pairs[:1]
+    asked = best(_hidden_by_one(table, _near_by(level), n)[0], ESTIMATED) or table.pairs[:1]
     first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
     excess = np.maximum(first - _e(level) * second, 0.0)
     with np.errstate(all="ignore"):
@@ -228,9 +248,14 @@ def _hidden_by_one(table: NumericTable, minus_one: float, n: int) -> tuple[Float
     """Return the largest estimates of log D over the inputs x* of all others, and the worst triples."""
     rows, found = table.floats, list[tuple[float, tuple[int, int, int]]]()
     alone, largest = excesses(rows, 1.0 + minus_one), np.full((len(rows), len(rows)), -np.inf)
+    enough: tuple[float, float] | None = None
     for other in _hiding(table):
-        scores = np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
+        scores, tilt = _log_divergences(rows, rows[other], minus_one, n, alone, enough)
+        scores = np.where(table.admissible, scores, -np.inf)
         np.maximum(largest, scores, out=largest)
+        at = np.unravel_index(scores.argmax(), scores.shape)
+        if scores[at] > (-inf if enough is None else enough[1] + _FAR_BEHIND) and 0.0 < tilt[at] < inf:
+            enough = float(tilt[at]), float(scores[at]) - _FAR_BEHIND
         # A tie goes to an input outside the pair: that is the data set that papers name.
         found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, ESTIMATED)]
     found.sort(key=lambda item: (-item[0], item[1]))
@@ -246,11 +271,10 @@ def _near_by(level: Level) -> float:
 @lru_cache(maxsize=8)
 def _hiding(table: NumericTable) -> list[int]:
     rows = table.floats
-    if len(table.inputs) <= _MOST_HIDING:
-        return list(range(len(rows)))
     with np.errstate(all="ignore"):
         largest = [float(chi_squares(rows, row).max()) for row in rows]
-    return [int(i) for i in np.argsort(largest)[::-1][: _MOST_HIDING // 4]]
+    order: list[int] = np.argsort(largest)[::-1].tolist()
+    return order if len(order) <= _MOST_HIDING else order[: _MOST_HIDING // 4]
 
 
 def most_revealing(table: NumericTable) -> list[tuple[int, int]]:
@@ -521,8 +545,9 @@ def common_bounds(
         return rough_bounds(rows, *asked(pairs), n, log_unit)
     worst, parameters = of
     for has_cells, share in ((False, 1), (True, 4)):
-        left = np.flatnonzero(~(found <= 1.0)).tolist()
-        if left:  # what rougher ones show to be at most 1 unit is not looked at again
+        # What rougher ones show to be at most 1 unit, or very many, is not looked at again.
+        left = np.flatnonzero((found > 1.0) & (found < _MOST_UNITS) if has_cells else np.isnan(found)).tolist()
+        if left:
             limits.charge(TRIPLES.of(len(left) * rows.size * (3 + len(parameters.terms)) * share))
             some = [worst, *(pairs[k] for k in left)]
             found[left] = bounds_by_moments(rows, *asked(some), n, parameters, log_unit, has_cells)[1:]
@@ -598,7 +623,7 @@ class MaxOverRows(MaxOverSearchedPairs):
         n: int,
         settings: Settings,
         goal: fmpq | None = None,
-        first: PairBound | None = None,
+        first: PairBound | Evidence | None = None,
         known: Iterable[Evidence] = (),
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds the divergence of every pair at this level.
@@ -612,12 +637,11 @@ class MaxOverRows(MaxOverSearchedPairs):
         or of the goal if that is larger, unless the last of them is above the goal. Proof: docs/proofs/all_pairs.md.
         """
         limits = settings.limits
-        worst = self.ranked(level, n, settings)[0] if first is None else first
-        found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
+        found = [evaluated(first or self.ranked(level, n, settings)[0], level, n, settings)]
         if goal is not None and not found[0].is_at_most(goal):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
-        groups, in_common = self._others(level, n, limit, worst, limits)
+        groups, in_common = self._others(level, n, limit, found[0].part, limits)
         every, report, closer = self._every, self.progress or _no_progress, self.closer
         while groups:
             report(every - len(groups), every)

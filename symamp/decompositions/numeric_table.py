@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 from typing import TypeAlias
 
+import flint
 import numpy as np
 import sympy as sp
 from flint import arb, fmpq
@@ -28,9 +29,15 @@ Share: TypeAlias = tuple[tuple[int, fmpq], ...]
 """Inputs by index with positive weights that sum to 1."""
 Parts: TypeAlias = tuple[tuple[int, fmpq | int], ...]
 """Entries by rank with weights: what hides the report."""
+Column: TypeAlias = tuple[int, int, tuple[int, ...]]
+"""The ranks of one message: in both rows, and in those that hide them."""
 
 _ONE = 1
 """Its hash is quick, unlike that of a fraction."""
+_APART = 1e-9
+"""Ratios of doubles that are so far apart, relatively, are not of equal fractions."""
+_PRECISIONS = 8
+"""At how many precisions balls are kept."""
 
 
 class NumericTable:
@@ -49,7 +56,8 @@ class NumericTable:
         self.ranks = np.array(ranks, dtype=np.int32).reshape(len(self.inputs), len(self.messages))
         self.floats: Floats = np.array([_double(number) for number in self.numbers])[self.ranks]
         self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
-        self._compiled: dict[int, Number] = {}
+        self._compiled: list[Number] = []
+        self._balls: dict[int, list[arb]] = {}
         self._divided: dict[tuple[int, Parts], Number] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
         self._first: dict[tuple[sp.Expr, ...], tuple[int, Parts]] = {}
@@ -59,7 +67,7 @@ class NumericTable:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: balls and functions are made again where they are needed."""
-        return {**vars(self), "_compiled": {}, "_divided": {}}
+        return {**vars(self), "_compiled": [], "_balls": {}, "_divided": {}}
 
     def entry(self, x: int, y: int) -> Exact:
         """Return one probability exactly."""
@@ -156,14 +164,21 @@ class NumericTable:
         weights = tuple(_ONE if w == 1 else w for _, w in others) or (_ONE,)
         rows = (self.ranks[i].tolist() for i in pair)
         columns = list(zip(*rows, zip(*hidden.tolist(), strict=True), strict=True))
+        if self.is_rational and len(hidden) == 1 and self._are_unlike(pair[0], others[0][0] if others else None):
+            return _EntryLaw(self, columns, bool(others))
         if self.is_rational:
-            return self._rational_law(columns, weights, complete=bool(others))
+            return self.rational_law(columns, weights, complete=bool(others))
         balls = [(i, j, tuple(zip(parts, weights, strict=True))) for i, j, parts in columns]
         return self._ball_law(balls, bool(others))
 
-    def _rational_law(
-        self, columns: Sequence[tuple[int, int, tuple[int, ...]]], weights: tuple[fmpq | int, ...], *, complete: bool
-    ) -> Law:
+    def _are_unlike(self, row: int, other: int | None) -> bool:
+        """Return whether doubles tell all ratios of a row to another, or to the blanket, apart: nothing is merged."""
+        with np.errstate(all="ignore"):
+            ratios = np.sort(self.floats[row] / (self.least_floats if other is None else self.floats[other]))
+            return bool((np.diff(ratios) > _APART * ratios[1:]).all()) and bool(np.isfinite(ratios).all())
+
+    def rational_law(self, columns: Sequence[Column], weights: tuple[fmpq | int, ...], *, complete: bool) -> Law:
+        """Return a law in fractions, from the ranks of its entries."""
         # By numerators and denominators: python-flint hashes a fraction slowly.
         atoms: dict[tuple[int, ...], tuple[fmpq, fmpq, fmpq]] = {}
         singular: dict[tuple[int, int], tuple[fmpq, fmpq]] = {}
@@ -265,9 +280,47 @@ class NumericTable:
 
     def ball(self, rank: int) -> arb:
         """Return a ball around a distinct entry at the ambient precision."""
-        if rank not in self._compiled:
-            self._compiled[rank] = to_number(self.numbers[rank])
-        return self._compiled[rank]()
+        return self.balls()[rank]
+
+    def balls(self) -> list[arb]:
+        """Return balls around all distinct entries at the ambient precision; those of the last precisions are kept."""
+        if flint.ctx.prec not in self._balls:
+            if len(self._balls) == _PRECISIONS:
+                self._balls.clear()
+            self._compiled = self._compiled or [to_number(x) for x in self.numbers]
+            self._balls[flint.ctx.prec] = [number() for number in self._compiled]
+        return self._balls[flint.ctx.prec]
+
+
+class _EntryLaw(Law):
+    """The law of columns of ranks whose ratios differ: fractions and functions are made where they are asked for."""
+
+    _table: NumericTable
+    _columns: Sequence[Column]
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    def __init__(self, table: NumericTable, columns: Sequence[Column], complete: bool) -> None:
+        vars(self).update(_table=table, _columns=columns, complete=complete, singular=())
+
+    @cached_property
+    def _listed(self) -> Law:
+        return self._table.rational_law(self._columns, (_ONE,), complete=self.complete)
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        return self._listed.atoms
+
+    @property
+    def rational(self) -> RationalLaw | None:
+        return self._listed.rational
+
+    @property
+    def size(self) -> int:
+        return len(self._columns)
+
+    def numbers(self) -> list[tuple[arb, arb, arb, bool]]:
+        ball = self._table.balls()
+        return [(ball[i] / ball[m], ball[j] / ball[m], ball[m], i == j) for i, j, (m,) in self._columns]
 
 
 def expression(value: Exact) -> sp.Expr:

@@ -84,6 +84,15 @@ class Law:
         # Numbers are functions, which no two laws share by chance; fractions take long to hash.
         return hash((len(self.atoms), self.atoms[:1], self.singular[:1], self.complete))
 
+    @property
+    def size(self) -> int:
+        """The number of atoms."""
+        return len(self.atoms)
+
+    def numbers(self) -> list[tuple[arb, arb, arb, bool]]:
+        """Return both ratios, the mass and whether the ratios are equal, atom by atom, at the ambient precision."""
+        return [(a.ratio0(), a.ratio1(), a.mass(), a.equal_ratios) for a in self.atoms]
+
     def swapped(self) -> Law:
         """Return the law of the other order of the pair, (A1, A0, A2)."""
         atoms = tuple(Atom(a.ratio1, a.ratio0, a.mass, a.equal_ratios) for a in self.atoms)
@@ -242,10 +251,9 @@ def ball_gparv(law: Law, level: Level) -> BallGparv:
     minus = -level.exponential_minus_one()
     values, masses, null = [], [], []
     everything = arb(0)
-    for atom in law.atoms:
-        mass = atom.mass()
+    for ratio0, ratio1, mass, equal_ratios in law.numbers():
         everything += mass
-        value = atom.ratio0() * minus if atom.equal_ratios else atom.ratio0() - e * atom.ratio1()
+        value = ratio0 * minus if equal_ratios else ratio0 - e * ratio1
         if value.is_zero():
             null.append(mass)
         else:
@@ -312,13 +320,12 @@ class FloatLaw:
     def of(law: Law) -> FloatLaw | None:
         """Return the law in doubles, None where one of the numbers is not resolved; kept, as searches ask often."""
         with at_precision(_BITS):
-            rows = [(a.ratio0(), a.ratio1(), a.mass()) for a in law.atoms]
-            if not all(x.rel_accuracy_bits() > _RESOLVED for row in rows for x in row if not x.is_zero()):
+            rows = law.numbers()
+            if not all(x.rel_accuracy_bits() > _RESOLVED for row in rows for x in row[:3] if not x.is_zero()):
                 return None
             # A difference that is not resolved counts as 0: the ratios agree to far more digits than a double has.
-            equal = [a.equal_ratios for a in law.atoms]
-            differences = [arb(0) if same else r0 - r1 for (r0, r1, _), same in zip(rows, equal, strict=True)]
-            ratios, masses = [r1 for _, r1, _ in rows], [mass for *_, mass in rows]
+            differences = [arb(0) if same else r0 - r1 for r0, r1, _, same in rows]
+            ratios, masses = [r1 for _, r1, *_ in rows], [mass for *_, mass, _ in rows]
             rest = arb(0) if law.complete else (1 - total(masses)).max(arb(0))
             excess, whole = (
                 float(total([x * m for x, m in zip(of, masses, strict=True)])) for of in (differences, ratios)

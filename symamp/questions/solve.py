@@ -206,39 +206,72 @@ class _Below:
         return Trial((found,) if found.is_above(self._query.given) else None, miss)
 
 
-class _Above(_Below):
-    """All parts of a bound have divergence <= delta. The part that shows the contrary becomes the one that leads."""
+class _Lead(_Below):
+    """One part has divergence <= delta."""
 
     outward: ClassVar[int] = 1
-
-    def __init__(self, bound: MaxOverPairs, worst: PairBound, n: int, query: Query, guess: float) -> None:
-        super().__init__(worst, n, query, guess)
-        self._bound = bound
+    last_slope = 1.0
 
     @property
     def error(self) -> float:
         return self._part.estimate_error
 
+    def slope(self, place: float) -> float:
+        self.last_slope = super().slope(place)
+        return self.last_slope
+
+    def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
+        settings, level = self._query.settings, Level.of_float(place)
+        found = Evidence.of(self._part, level, self._part.enclose(level, self._n, settings))
+        miss = log_miss(found.upper, self._query.log_delta)
+        if not found.is_at_most(self._query.given):
+            return Trial(None, miss)
+        is_closed = found.evaluator == MANY_USERS
+        cost = max(self._part.cost / max(settings.limits.patience, EFFORTS["quick"]), 1.0)
+        worth = inf if settings.limits.is_spent() else WORTH * (1.0 if is_closed else cost)
+        return Trial((found,), miss, worth, _IN_CLOSED_FORM if is_closed else None)
+
+
+class _Above(_Lead):
+    """All parts of a bound have divergence <= delta. The part that shows the contrary becomes the one that leads.
+
+    Where estimates are rough a part is led to its own place first: there the others are asked once.
+    """
+
+    def __init__(self, bound: MaxOverPairs, worst: PairBound, n: int, query: Query, guess: float) -> None:
+        super().__init__(worst, n, query, guess)
+        self._bound = bound
+        self._led(worst, self.root)
+
+    def _led(self, part: PairBound, root: float) -> None:
+        """Let a part lead."""
+        self._part, self.root, self._own = part, root, tuple[Evidence, ...]()
+        if self.error > 0.0:
+            side = _Lead(part, self._n, self._query, root)
+            place, self._own = step_out(side) or (inf, ())
+            self.root, self.last_slope = nextafter(place, 0.0) if self._own else inf, side.last_slope
+
+    @property
+    def width(self) -> float:
+        return 0.0 if self._own else super().width  # the place of the part itself is next to the root
+
+    def slope(self, place: float) -> float:
+        return self.last_slope if self._own else super().slope(place)
+
     def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
         query, level = self._query, Level.of_float(place)
-        found = self._bound.evidence(level, self._n, query.settings, query.given, self._part)
+        first = next((own for own in self._own if own.eps == level.text), self._part)
+        found = self._bound.evidence(level, self._n, query.settings, query.given, first)
         if all(e.is_at_most(query.given) for e in found):
-            is_rough = self.error > 0.0 and not query.settings.limits.is_spent()
-            is_closed = found[0].evaluator == MANY_USERS
-            patience = max(query.settings.limits.patience, EFFORTS["quick"])
-            cost = sum(max(e.part.cost / patience, 1.0) for e in found)
-            worth = WORTH * (1 if is_closed else cost) if is_rough else inf
-            miss = log_miss(largest_upper(found), query.log_delta)
-            return Trial(found, miss, worth, _IN_CLOSED_FORM if is_closed else None)
-        miss = log_miss(found[-1].upper, query.log_delta)
+            return Trial(found, log_miss(largest_upper(found), query.log_delta))
         part = found[-1].part
         if self.error > 0.0 and found[-1].evaluator == IN_COMMON:
             self.root = inf  # pairs are left to their blankets: another bound is as good
         elif part is not self._part:  # it is the worse one here, and shows by itself where it is delta
             root = _at_tie(part, self._n, query, part.root(self._n, query.log_delta, query.settings, self.root))
             if self.root < root < inf:
-                self._part, self.root = part, root
-        return Trial(None, miss)
+                self._led(part, root)
+        return Trial(None, log_miss(found[-1].upper, query.log_delta))
 
 
 def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
@@ -284,7 +284,7 @@ def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = Non
     of the largest value. ``most_nodes`` is at least 128 and twice the atoms of the largest law unless given. Values
     are at least -2^64 times the largest, where that is above 1: lower ones are lifted.
     """
-    most = most_nodes or max(_FEW_NODES, 2 * max((len(law.atoms) for law in laws), default=0))
+    most = most_nodes or max(_FEW_NODES, 2 * max((law.size for law in laws), default=0))
     bits = 2 * flint.ctx.prec
     with at_precision(bits):
         balls = _lifted([ball_gparv(law, level) for law in laws])
@@ -323,7 +323,7 @@ class _Above:
     @property
     def work(self) -> float:
         """What it takes to make the law."""
-        return ABOVE.of(sum(len(law.atoms) for law in self.laws))
+        return ABOVE.of(sum(law.size for law in self.laws))
 
 
 @lru_cache(maxsize=64)
@@ -331,6 +331,21 @@ def _dominating(above: _Above, level: Level, bits: int) -> DominatingLaw:
     """Return the law made at a precision."""
     with at_precision(bits):
         return envelope_law(above.laws, level, above.most_nodes)
+
+
+@dataclass(frozen=True)
+class AboveAll:
+    """The law above those that a function gives in balls at the ambient precision, for each level."""
+
+    laws: Callable[[Level], Sequence[BallGparv]]
+
+    def floats(self, level: Level, bits: int = 128) -> FloatGparv:
+        """Return the dominating law in doubles."""
+        return nearest_doubles(lambda: self.balls(level), bits)
+
+    def balls(self, level: Level) -> BallGparv:
+        """Return the dominating law."""
+        return dominating_law(self.laws(level)).law
 
 
 def enclose_envelope(

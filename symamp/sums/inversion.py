@@ -37,7 +37,7 @@ def largest_epsilon(law: Law) -> float:
     """Return (a float near) the eps from which on the law has divergence 0; inf if there is none."""
     with at_precision(64):
         bounds = [0.0]
-        for r0, r1 in [(a.ratio0(), a.ratio1()) for a in law.atoms] + [(a(), b()) for a, b in law.singular]:
+        for r0, r1, *_ in [*law.numbers(), *((a(), b()) for a, b in law.singular)]:
             if not r0.is_zero():
                 bounds.append(inf if r1.is_zero() else float((r0 / r1).log()))
         return max(bounds)

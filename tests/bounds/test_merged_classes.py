@@ -11,12 +11,13 @@ from test_all_data_sets import TABLES, laws_of, level_of, rows_maximum, upper_of
 
 import symamp as sa
 from symamp.bounds.registry import BOUNDS
-from symamp.laws.law import BallGparv
+from symamp.laws.law import BallGparv, Level
 from symamp.sums.all_data_sets import laws as module
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets
 from symamp.sums.all_data_sets.laws import merged_classes
 from symamp.sums.all_data_sets.search import Searches
 from symamp.sums.divergence import Settings
+from symamp.sums.envelope import enclose_envelope
 
 
 @pytest.fixture
@@ -157,3 +158,30 @@ def test_cells_do_not_shrink_to_nothing():
     table = _random_table(random, *sizes, random.choice([0.5, 1.4, 3.0]))
     found = sa.epsilon(table, n=300, delta="1e-6", method="all_data_sets")
     assert found.lower < found.upper
+
+
+def test_the_envelope_of_few_laws_is_above_that_of_all_and_above_every_data_set():
+    rows = np.random.default_rng(4).dirichlet([1.0] * 30, size=24)
+    table = sa.FiniteMechanism(rows, normalise=True)
+    level, n = Level.of_float(0.9), 20_000
+    part = BOUNDS["all_data_sets"].bound(table).part((0, 1))
+    found = part.looser_proxy.enclose(level, n, Settings(gap=1e-3))
+    assert enclose_envelope(part.laws, level, n, Settings(gap=1e-3)).lower <= found.upper
+    assert all(t.enclose(level, n, Settings(gap=1e-3)).lower <= found.upper for t in part.triples)
+    assert found.lower == 0
+    assert found.merging > 0
+
+
+def test_a_law_of_entries_is_that_of_their_fractions():
+    """Where all ratios differ it has the numbers of the fractions; equal ones are merged."""
+    rows = [["1/2", "1/3", "1/6"], ["1/5", "2/5", "2/5"], ["2/9", "3/9", "4/9"], ["1/7", "2/7", "4/7"]]
+    table = sa.FiniteMechanism({f"x{i}": dict(zip("abc", row, strict=True)) for i, row in enumerate(rows)}).numeric
+    for pair in ((0, 1), (2, 0), (1, 3)):
+        for others in ((), ((2, flint.fmpq(1)),), ((3, flint.fmpq(1)),)):
+            law = table.law(pair, others)
+            numbers = zip(law.numbers(), law.rational.atoms, law.atoms, strict=True)
+            for (*balls, equal), exact, atom in numbers:
+                assert all(ball.contains(x) for ball, x in zip(balls, exact, strict=True))
+                assert equal == atom.equal_ratios == (exact[0] == exact[1])
+    alike = sa.FiniteMechanism([["1/2", "1/4", "1/4"], ["1/4", "1/8", "5/8"], ["1/4", "1/8", "5/8"]]).numeric
+    assert len(alike.law((0, 1), ((2, flint.fmpq(1)),)).numbers()) == 2

@@ -30,6 +30,10 @@ MANY_CLASSES, MANY_ATOMS = 20, 96
 """More laws, or larger ones, are merged."""
 MOST_CLASSES, MOST_NODES = 12, 60
 _BINS, _SAME_CUT, _NO_MASS = 2048, 1e-9, 1e-12
+_OF_HEIGHTS = 2.0**-50
+"""More than the roundings of one term of a transform in doubles, relative to the largest value."""
+_FEW_OF_ALL = 8
+"""The tilt of cells is sought with so many laws, of the largest second moments."""
 _RATES = (0.0, 2.0, 8.0)
 _LOSSES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, inf)
 
@@ -58,8 +62,30 @@ def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> 
     heights = heights_at(f, nodes)
     cells = [[x] for x in range(len(laws))] if len(laws) <= MOST_CLASSES else _cells(nodes, heights, mean, n, v)
     kept = [_kept(nodes, heights[cell].max(axis=0)) for cell in cells]
-    found = [_chords([laws[x] for x in cell], some) for cell, some in zip(cells, kept, strict=True)]
+    room = _room(laws, nodes)
+    found = [
+        _chords([laws[x] for x in _highest(heights, nodes, some, cell, room)], some)
+        for cell, some in zip(cells, kept, strict=True)
+    ]
     return found, max(_raised(f.only(cell), np.array(some)) for cell, some in zip(cells, kept, strict=True))
+
+
+def _room(laws: Sequence[BallGparv], nodes: Floats) -> float:
+    """Return more than heights in doubles differ from those of the laws: by roundings, and by the radii of balls."""
+    reach, most = float(np.abs(nodes).max()), max(len(g.values) for g in laws)
+    of_values = max(float(x.rad()) for g in laws for x in g.values)
+    of_masses = max(float(x.rad()) for g in laws for x in g.masses)
+    return 4.0 * (reach * (most + 16.0) * (_OF_HEIGHTS + of_masses) + of_values)
+
+
+def _highest(heights: Floats, nodes: Floats, kept: Sequence[float], cell: list[int], room: float) -> list[int]:
+    """Return those laws of a cell whose transform may be the largest of all at a node that is kept.
+
+    At 0 and at both ends all of them have the same: E[G_+], the mean less the node, and 0.
+    """
+    some = heights[cell][:, np.isin(nodes, kept[1:-1]) & (nodes != 0.0)]
+    is_high = (some >= some.max(axis=0, initial=0.0) - room).any(axis=1)
+    return [x for x, high in zip(cell, is_high.tolist(), strict=True) if high] or cell[:1]
 
 
 def _raised(f: FloatClasses, nodes: Floats) -> float:
@@ -202,7 +228,9 @@ def _few(laws: list[BallGparv], level: Level, n: int) -> tuple[list[BallGparv], 
         return laws, 0.0
     mean = -float(level.exponential_minus_one())
     with np.errstate(all="ignore"):
-        _, _, v = saddles(FloatClasses.of(laws, mean), n)[0]
+        f = FloatClasses.of(laws, mean)
+        wide = np.argsort(-(f.masses * f.values**2).sum(axis=1))[:_FEW_OF_ALL]
+        _, _, v = saddles(f.only(wide.tolist()), n)[0]
         return merged_classes(laws, mean, n, v)
 
 

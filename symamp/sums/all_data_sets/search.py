@@ -514,11 +514,9 @@ class Searches:
 
     def _borrowed_at(self, level: Level, n: int, limits: Limits) -> Found | None:
         """Return the parameters of another pair that suit this one, None without any."""
-        others = self._others
-        if others is None or limits.is_spent() or (level, n) in self._borrowed:
-            return self._borrowed.get((level, n))
-        if (below := self._just_below(level, n)) is not None:
-            return below
+        others, known = self._others, self._borrowed_near(level, n)
+        if others is None or limits.is_spent() or known is not None:
+            return known
         g, enough = self._floats(level, n), others.largest.get((level, n), -inf) - _BELOW_LARGEST
         for users, gain, other in others.searched[: -_MOST_BORROWED - 1 : -1]:
             found = None if g is None or users != n else carried(other, g, n, limits, gain, enough=enough)
@@ -527,18 +525,19 @@ class Searches:
                 break
         return self._borrowed.get((level, n))
 
-    def _just_below(self, level: Level, n: int) -> Found | None:
-        """Return what was borrowed at a level so little below that the bound is hardly less here; as it was there."""
+    def _borrowed_near(self, level: Level, n: int) -> Found | None:
+        """Return what was borrowed at a level, or at one so little below that the bound is hardly less here."""
         eps = level.double or 0.0
-        for (other, users), found in self._borrowed.items():
-            if users == n and other.double and other.double < eps < _JUST_ABOVE * other.double:
-                self._borrowed[level, n] = found
-                return found
-        return None
+        near = (
+            found
+            for (other, users), found in self._borrowed.items()
+            if users == n and other.double and other.double < eps < _JUST_ABOVE * other.double
+        )
+        return self._borrowed.get((level, n)) or next(near, None)
 
     def known(self, level: Level, n: int) -> Found | None:
         """Return the parameters that nobody has to search, None if there are none."""
-        return self._found.get((level, n)) or self._borrowed.get((level, n))
+        return self._found.get((level, n)) or self._borrowed_near(level, n)
 
     def is_less(self, level: Level, n: int) -> bool:
         """Return whether the bound is known to be below that of another pair, which is as much as is asked of it."""
@@ -548,7 +547,7 @@ class Searches:
 
     def knows(self, level: Level, n: int) -> bool:
         """Return whether nothing is searched at this level any more."""
-        return (level, n) in self._found or (level, n) in self._borrowed
+        return (level, n) in self._found or self._borrowed_near(level, n) is not None
 
     @property
     def is_empty(self) -> bool:
