@@ -28,3 +28,12 @@ def test_certified_epsilon(benchmark, inputs, messages):
     found = benchmark(sa.epsilon, mechanism, n=10**4, delta="1e-6", method="blanket")
     assert 0 < found.lower < found.upper
     benchmark.extra_info["lower, upper"] = (found.lower, found.upper)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 3.0, 10.0])
+@pytest.mark.benchmark(group="certified epsilon of a Dirichlet table, 64 x 64, n = 1e6", max_time=0.1, min_rounds=1)
+def test_dirichlet(benchmark, alpha):
+    weights = np.random.default_rng(0).dirichlet([alpha] * 64, size=64)
+    mechanism = sa.FiniteMechanism(weights, normalise=True)
+    found = benchmark(sa.epsilon, mechanism, n=10**6, delta="1e-6")
+    assert 0 < found.lower < found.upper < 1.1 * found.lower
