@@ -128,11 +128,8 @@ class PairGroupBound(AllDataSetsPairBound):
         return own if self._is_sharp(level, n, settings) else min(own, self.envelope.log_estimate(level, n, settings))
 
     def _is_sharp(self, level: Level, n: int, settings: Settings) -> bool:
-        """Return whether the bound is known to be so near to a data set that the envelope is hardly below it.
-
-        Or so far below the bound of another group that nothing less is needed.
-        """
-        if self.searches.is_settled(level, n) or (is_rough(settings) and self.searches.is_less(level, n)):
+        """Return whether the bound is known to be so near to a data set that the envelope is hardly below it."""
+        if self.searches.is_settled(level, n):
             return True
         found = self.searches.known(level, n)
         return found is not None and found.excess <= (SHARP if is_rough(settings) else SHARPER)

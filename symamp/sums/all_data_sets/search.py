@@ -539,12 +539,6 @@ class Searches:
         """Return the parameters that nobody has to search, None if there are none."""
         return self._found.get((level, n)) or self._borrowed_near(level, n)
 
-    def is_less(self, level: Level, n: int) -> bool:
-        """Return whether the bound is known to be below that of another pair, which is as much as is asked of it."""
-        found = self.known(level, n)
-        largest = -inf if self._others is None else self._others.largest.get((level, n), -inf)
-        return found is not None and found.log_value < largest - _BELOW_LARGEST
-
     def knows(self, level: Level, n: int) -> bool:
         """Return whether nothing is searched at this level any more."""
         return (level, n) in self._found or self._borrowed_near(level, n) is not None
