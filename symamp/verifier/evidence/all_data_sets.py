@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from math import prod
+from math import exp, inf, log, pi, prod, sqrt
 from typing import Any
 
 from flint import acb, acb_series, arb, arb_mat, arb_series
@@ -19,6 +19,10 @@ from ..check import INFINITY, largest
 
 _LOG_FLOOR, _NEED_NOT_BE_SHARP = 70, 1e-5
 """|M|^N is not followed below e^-70 of its largest value; a cell below this part of the result need not be sharp."""
+_TILTS = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.3, 1.5)
+"""Multiples of the tilts of another pair that are tried."""
+_NEAR_BY, _LARGEST, _TINY = 0.01, 600.0, 1e-100
+"""Which values, squared, are near in units of the variance of the sum; and what doubles are limited to."""
 _ZERO, _ONE = arb(0), arb(1)
 
 
@@ -29,18 +33,23 @@ def bound(
     n: int,
     plan: dict[str, Any],
     what: str,
+    is_other: bool = False,
     enough: arb = _ZERO,
     most: arb = INFINITY,
 ) -> arb:
     """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
 
     ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
-    (docs/proofs/generic_all_data_sets.md). A plan without terms asks for the normal law. What is at most ``enough``
-    need not be sharp, and what is above ``most`` is infinity.
+    (docs/proofs/generic_all_data_sets.md). A plan without terms asks for the normal law. With ``is_other`` the plan is
+    that of another pair, and its tilts are changed to what suits the laws. What is at most ``enough`` need not be
+    sharp, and what is above ``most`` is infinity.
     """
     if not plan["terms"]:
         return normal(check, laws, gains, n, what)
-    return _AllDataSets(check, laws, gains, n, plan, what).bound(enough, most)
+    found = _AllDataSets(check, laws, gains, n, plan, what)
+    if is_other:
+        found.suit()
+    return found.bound(enough, most)
 
 
 def normal(check: Any, laws: list[Any], gains: list[arb], n: int, what: str) -> arb:
@@ -108,6 +117,28 @@ class _AllDataSets:
             good = good and all(x < y for x, y in pairwise(t["ends"]))
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
         check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
+
+    def suit(self) -> None:
+        """Change tilts and c to about the best for these laws, and frequencies in common; any give a bound."""
+        laws = [([(float(z), float(m)) for z, m in atoms], float(null)) for atoms, null in self.laws]
+        tilts = list[float]()
+        for t in self.terms:
+            k, known = _TILTS.index(1.0), dict[int, tuple[float, float]]()
+            rough = _Rough(laws, float(self.most), self.N, self.p_lo, t)
+            while True:  # down to the valley
+                for j in {max(k - 1, 0), k, min(k + 1, len(_TILTS) - 1)} - known.keys():
+                    self.check.spend(sum(len(atoms) for atoms, _ in laws))
+                    known[j] = rough.height(_TILTS[j])
+                best = min(known, key=known.__getitem__)
+                if not known[best] < known[k]:
+                    break
+                k = best
+            tilts.append(_TILTS[k])
+            c = arb(known[k][1]) / t["scales"][0]
+            t |= {"s": t["s"] * tilts[-1], "scales": [x * c for x in t["scales"]], "tail": t["tail"] * c}
+        for t in self.terms:
+            t |= {"sigma": t["sigma"] / tilts[0], "ends": [x * tilts[0] for x in t["ends"]]}
+            t["slopes"] = [x / tilts[0] for x in t["slopes"]]
 
     def bound(self, enough: arb, most: arb) -> arb:
         """Return the sum of all terms; cells are made sharper, the largest first, until that is enough or too much."""
@@ -232,6 +263,39 @@ class _AllDataSets:
                 added = added.max(abs(self.gains[k] - self.gains[j]) * far[0] + far[1] * far[2])
             before.append(k)
             yield k, (m, a), (m_all, a_all), 1 + added / least if least > 0 else _ONE
+
+
+class _Rough:
+    """The height of the integrand of a term in doubles, as for a normal law."""
+
+    def __init__(self, laws: list[Any], gain: float, N: int, p_lo: arb, term: dict[str, Any]) -> None:
+        s, lam, sigma, p_lo = (float(x) for x in (term["s"], term["lam"], term["sigma"], p_lo))
+        self.gain, self.N, self.s, self.smoothed = gain, N, max(min(s, 1 / _TINY), _TINY), sigma * s * sigma * s
+        self.laws = list[Any]()
+        for atoms, null in laws:
+            slow = [lam * z / (1 + sqrt(1 + z / max(p_lo, _TINY))) if z > 0 else 0.0 for z, _ in atoms]
+            self.laws.append(([(z, m, lam * max(z, 0.0), x) for (z, m), x in zip(atoms, slow, strict=True)], null))
+
+    def height(self, factor: float) -> tuple[float, float]:
+        """Return the height at a multiple of the tilt, and N |A|/|M| of the class that is the worst."""
+        s, found = self.s * factor, list[tuple[float, float, float]]()
+        for atoms, null in self.laws:
+            tilted = [(z, m * exp(min(s * z - x, _LARGEST))) for z, m, x, _ in atoms]
+            moment = max(null + sum(w for _, w in tilted), _TINY)
+            mean = sum(w * z for z, w in tilted) / moment
+            squares = [((z - mean) * (z - mean), w) for z, w in tilted]
+            most = _NEAR_BY * self.N * sum(w * x for x, w in squares) / moment  # rare large values are no normal law
+            spread = self.N * sum(w * x for x, w in squares if x <= most) / moment + 2 / (pi * s * s)
+            gained, lost = (sum(max(sign * z, 0.0) * w for z, w in tilted) / moment for sign in (1, -1))
+            unlike = sum(
+                z * m * exp(-x) * (exp(min(s * z, _LARGEST)) + self.smoothed - 1) for z, m, _, x in atoms if z > 0
+            )
+            size = max(self.N * (self.gain * gained + unlike * lost), _TINY)
+            found.append((self.N * log(moment), size, log(spread) / 2))
+        top = max(power for power, _, _ in found)
+        c = max(size / (1 + (top - power) / 2) for power, size, _ in found)
+        height = max(power + size / c - lowered for power, size, lowered in found) + log(c) - 2 * log(s)
+        return (height, c) if height < inf else (inf, 1.0)
 
 
 @dataclass

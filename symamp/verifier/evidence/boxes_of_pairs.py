@@ -269,4 +269,4 @@ class _Stage:
             atoms = [(x / (m * unit), m) for x, m in zip(g, masses, strict=True)]
             laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
         plan, enough, most = self.data["plan"], enough / unit, arb(self.at.value) / unit
-        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, plan, self.what, enough, most)
+        return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, plan, self.what, True, enough, most)
