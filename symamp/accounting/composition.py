@@ -66,8 +66,8 @@ class Exported(PublicNames):
         """The rounds that dominate in each order."""
         raise NotImplementedError
 
-    def _tradeoffs(self, gap: Real | None, effort: str) -> list[TradeOff]:
-        """Return the trade-off function of each order."""
+    def _tradeoffs(self, levels: tuple[object, ...], gap: Real | None, effort: str) -> list[TradeOff]:
+        """Return the trade-off function of each order, closest at the levels."""
         raise NotImplementedError
 
     def _points(self, delta: Real) -> CurvePoints:
@@ -94,7 +94,7 @@ class Exported(PublicNames):
         True
         """
         accused = Accusation.of(prior, rates)
-        found = self._tradeoffs(gap, effort)
+        found = self._tradeoffs(tuple(name for name, _ in accused.rates), gap, effort)
         return Risk.largest([risk_of(self._words, f.above, f.below, accused) for f in found])
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
@@ -202,9 +202,9 @@ class Accounted(Exported):
     def _orders(self) -> list[RoundPairs]:
         return [_of_both_orders(self._all)]
 
-    def _tradeoffs(self, gap: Real | None, effort: str) -> list[TradeOff]:
+    def _tradeoffs(self, levels: tuple[object, ...], gap: Real | None, effort: str) -> list[TradeOff]:
         _of_both_orders(self._all)
-        return [self.tradeoff(gap=gap, effort=effort)]
+        return [self.tradeoff(levels, gap=gap, effort=effort)]
 
     def _points(self, delta: Real) -> CurvePoints:
         return points_above(_of_both_orders(self._all), delta)

@@ -35,6 +35,8 @@ from symamp.questions.bracket import Interval, ManyEnds
 # What is tuned: sums against how close the curve is between levels. Rules of thumb, but for the last.
 _PER_DEVIATION, _REACH = 3, 6.0
 """Levels for each deviation of the loss, and how many deviations beyond its mean they go."""
+_AT_LEVEL = 0.1
+"""How far apart, in deviations, three levels are about where the normal law decides at an error of the first kind."""
 _PER_DEVIATION_EXPORTED, _MOST_LEVELS = 8, 400
 """The same where chords between them are exported, and the most of them."""
 _LEVELS_OF_RARE, _FARTHER, _NEARLY, _CLIFFS, _AROUND = 30, 1.4, 1.0, 8, 3
@@ -135,15 +137,18 @@ class TradeOff(ManyEnds):
 @undisturbed()
 def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: Real | None, effort: str = "default") -> TradeOff:
     """Return the trade-off function of all rounds together, from certified values of their curve."""
-    for level in levels:
-        _level(level)
+    rates = [float(_level(level)) for level in levels]
     reach = ceil(_PER_DEVIATION * (_REACH + rounds.mu / 2.0))
     losses = (rounds.mu * k / _PER_DEVIATION for k in range(reach + 1))
     grid = [x for x in losses if x <= _LARGEST_LOSS]
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
     log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
     above, below = (rounds.pairs(up, middle, log_delta, gap, effort=effort).pairs for up in (True, False))
-    grid = _with_rare(grid, rounds, above, max(log_delta, _LOG_RARE))
+    tilts = [float(scipy.special.ndtri(1.0 - x)) - rounds.mu / 2.0 for x in rates if 0.0 < x < 1.0]
+    near = (rounds.mu * abs(z + k * _AT_LEVEL) for z in tilts for k in (-1, 0, 1))
+    rare = _with_rare(grid, rounds, above, max(log_delta, _LOG_RARE))
+    is_normal = rare[-1] == grid[-1]
+    grid = sorted({*grid, *(x for x in near if x < grid[-1])}) if is_normal else rare
 
     def curve(pairs: Rounds, has_orders: bool = True) -> CurvePoints:
         orders = [pairs, [(pair.swapped(), count) for pair, count in pairs]][: 1 + has_orders]

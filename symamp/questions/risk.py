@@ -42,8 +42,8 @@ class Risk(ManyEnds):
     advantage in [0.0089..., 0.0089...]
     best guess is right with probability in [0.5044..., 0.5044...]
     at false positive rate 0.001: true positive rate in [0.0010..., 0.0010...], an alarm is right in [0.51..., 0.51...]
-    at false positive rate 0.01: true positive rate in [0.0105..., 0.0106...], an alarm is right in [0.51..., 0.51...]
-    at false positive rate 0.1: true positive rate in [0.103..., 0.104...], an alarm is right in [0.509..., 0.509...]
+    at false positive rate 0.01: true positive rate in [0.0106..., 0.0106...], an alarm is right in [0.51..., 0.51...]
+    at false positive rate 0.1: true positive rate in [0.103..., 0.10...], an alarm is right in [0.509..., 0.509...]
     """
 
     text: str

@@ -206,8 +206,8 @@ class Training(HasCurve, Exported):
         below = max((f.below for f in others), key=lambda curve: value_at(curve, fmpq(1)), default=above.below)
         return replace(above, below=below)
 
-    def _tradeoffs(self, gap: Real | None, effort: str) -> list[TradeOff]:
-        return [self.tradeoff(name, gap=gap, effort=effort) for name in self.directions]
+    def _tradeoffs(self, levels: tuple[object, ...], gap: Real | None, effort: str) -> list[TradeOff]:
+        return [self.tradeoff(name, levels, gap=gap, effort=effort) for name in self.directions]
 
     @property
     def _words(self) -> str:

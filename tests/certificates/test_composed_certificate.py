@@ -230,7 +230,7 @@ def test_tradeoff_command_and_a_plot(tmp_path):
     file = tmp_path / "f.svg"
     words = ("--k", "3", "--eps0", "1", "--n", "1e3", "--method", "blanket", "--level", "1/20, 0.5", "--gap", "0.1")
     found = json.loads(run("tradeoff", "krr", *words, "--plot", file, "--json").output)
-    function = PROFILE.tradeoff(gap=0.1)
+    function = PROFILE.tradeoff(["1/20", "0.5"], gap=0.1)
     expected = [function.at(x) for x in ("1/20", "0.5")]
     assert (found["lower"], found["upper"]) == tuple(map(list, zip(*expected, strict=True)))
     assert "<svg" in file.read_text()

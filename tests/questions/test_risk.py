@@ -117,13 +117,15 @@ def test_refusals(asked, monkeypatch):
             whole.risk(**asked)
 
 
-def test_advantage_is_as_close_as_delta_at_eps_0():
+def test_advantage_is_as_close_as_delta_at_eps_0_and_rates_are_close():
     krr = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6)
     for whole, width in ((krr, 3e-4), (krr.rounds(30), 2e-3)):
-        found, known = whole.risk().advantage, whole.delta(0)
+        risk, known = whole.risk(), whole.delta(0)
+        found = risk.advantage
         assert known.lower <= found.upper
         assert found.lower <= known.upper
         assert found.gap < width
+        assert all(ends.gap < 2e-3 for _, ends in risk.true_positive)
 
 
 def test_leaks_of_several_rounds_against_the_best_test_by_convolution():
