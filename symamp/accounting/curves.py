@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from math import exp, expm1, inf, sqrt
+from math import ceil, exp, expm1, inf, sqrt
 from typing import Any, TypeVar
 
 from flint import fmpq
@@ -153,6 +153,16 @@ def descend(
     return tuple(found[i] for i in sorted(found))
 
 
+def spread(levels: Sequence[Place], most: float) -> list[Place]:
+    """Return about so many of the levels, evenly among them, with the middle one.
+
+    >>> spread(range(9), 3), spread(range(9), 2), spread(range(9), 0.1), spread(range(9), 9) == [*range(9)]
+    ([1, 4, 7], [0, 4, 8], [4], True)
+    """
+    step = ceil(len(levels) / (most + 0.5))
+    return list(levels[len(levels) // 2 % step :: step])
+
+
 def _agree(a: CurvePoint | None, b: CurvePoint | None, tolerance: float) -> bool:
     if a is None or b is None:
         return False
@@ -185,7 +195,8 @@ class Grid:
 
     The spacing is proportional to the cube root of the inverse density, which makes the error of the variance least;
     or it is ``even``, for questions that are not known yet. Far from 0 and from the centre, where only losses that are
-    large and rare can be, it grows with the distance.
+    large and rare can be, it grows with the distance. Points that cost much are ``sparse``: 0 is none of them, so that
+    those of the other order are a step below the first, and far out they double their distance.
     """
 
     centre: float
@@ -193,9 +204,10 @@ class Grid:
     end: float
     points: float
     even: bool = False
+    sparse: bool = False
 
     def levels(self) -> tuple[fmpq, ...]:
-        """Return the levels E >= 1, the first of them 1, each the dyadic number next to e^l.
+        """Return the levels E >= 1, the first of them 1 or half a step beyond, each the dyadic number next to e^l.
 
         >>> [float(e.p) / float(e.q) for e in Grid(0.0, 1.0, 2.0, 4.0).levels()[:3]]
         [1.0, 1.648..., 2.718...]
@@ -214,11 +226,12 @@ class Grid:
 
     @property
     def _losses(self) -> list[float]:
-        losses = [0.0]
+        losses = [min(0.5 * _STEP / self.points * self.deviation, self.end) if self.sparse else 0.0]
+        growth = 1.0 if self.sparse else min(_EVEN_STEP / self.points, _LONGEST)
         while losses[-1] < self.end and len(losses) < _MOST_POINTS:
             z = (losses[-1] - self.centre) / self.deviation
             step = _EVEN_STEP / self.points if self.even else _STEP / self.points * exp(min(z * z / 6.0, 50.0))
-            far = min(_EVEN_STEP / self.points, _LONGEST) * min(losses[-1] / self.deviation, abs(z))
+            far = growth * min(losses[-1] / self.deviation, abs(z))
             losses.append(min(losses[-1] + self.deviation * min(step, max(_LONGEST, far)), self.end))
         return losses
 

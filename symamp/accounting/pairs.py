@@ -169,7 +169,8 @@ class RoundPairs:
                 end = min(end, far)
             reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
             width = gap or (found.gap if up else found.gap_below)
-            grid = Grid(centre, s, min(end, budget_), points_for(width), even)
+            sparse = up and found.is_slow and not even
+            grid = Grid(centre, s, min(end, budget_), points_for(width), even, sparse)
             levels, tails = (
                 tuple(e for e in part if top is None or e < top)
                 for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))

@@ -37,10 +37,10 @@ from symamp.sums.divergence import Settings
 # What is tuned: the width of a curve against the time of its points, all relative. Every width gives a bound.
 _NEGLIGIBLE = -(curves.LEAST_BITS + 1) * log(2.0)
 _POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIBLE) for x in (1e-5, 1e-4))
-_SLOW_POINT, _POINT_OF_BOXES, _OF_WIDTH = 1e-3, 1.5e-2, 1 / 30
+_SLOW_POINT, _POINT_OF_BOXES, _OF_WIDTH, _OF_BOXES = 1e-3, 1.5e-2, 1 / 30, 9.0
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs, and need be no
 less than a part of the width of eps. Boxes of pairs are fewer where they are less close, and then there are more
-levels."""
+levels: the last says by how much they may be less close than other values."""
 _FEW_LEVELS = 4
 """So few are no curve."""
 _FEW_USERS = 1_000
@@ -219,20 +219,29 @@ class ShuffledRound(Round):
             return curves.CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
         own = limits.part(FAR if far else NEAR)
-        # The levels of a curve end where the fast bound hardly matters.
-        ends = set(levels[_FEW_LEVELS:][-2:] if len(self._chosen) > 1 else ())
-        found = curves.descend(levels, lambda e: point(e, own, far=far or e in ends), accuracy.gap, own)
-        if far or len(self._chosen) == 1 or not own.was_met:
+        if far or len(self._chosen) == 1 or not levels:
+            return curves.descend(levels, lambda e: point(e, own, far=far), accuracy.gap, own)
+        # As many as there is time for, by what the middle one takes; they end where the fast bound hardly matters.
+        last = max(len(levels) - 2, min(len(levels), _FEW_LEVELS))
+        inside, ends = levels[:last], levels[last:]
+        most = own.most / self._evaluated(inside[len(inside) // 2], accuracy, far=False)[1]
+        some = (*curves.spread(inside, most), *ends)
+        found = curves.descend(some, lambda e: point(e, own, far=e in ends), accuracy.gap)
+        if len(some) == len(levels):
             return found
+        own.is_spent(own.most)  # more effort has more of them
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
         cheap = curves.descend(levels, lambda e: known.get(e) or point(e, more, far=True), accuracy.gap, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
     def is_estimated(self, up: bool) -> bool:
-        return not self.is_slow if up else not self.question.victims
+        is_quick = not self.is_slow or isinstance(self._chosen[0][1], NoiseInterval)
+        return is_quick if up else not self.question.victims
 
     def estimated(self, levels: Iterable[fmpq]) -> tuple[curves.CurvePoint, ...]:
-        return estimates(self._chosen[-1][1], levels, self.question.n)
+        levels, more = tuple(levels), (0.0, 2.0 * _POINT_OF_BOXES)  # boxes are less close than estimates say
+        found = zip(self._chosen[::-1], more, strict=False)
+        return _least_of_levels(p for (_, part), x in found for p in estimates(part, levels, self.question.n, x))
 
     def evidence(self, level: fmpq, width: float = USUAL_GAP) -> tuple[Evidence, ...]:
         """Return certified evaluations of a bound at a level E >= 1; the largest upper end bounds all pairs.
@@ -252,7 +261,8 @@ class ShuffledRound(Round):
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
             slow = part.estimate_error > 0.0
-            own = _POINT_OF_BOXES if isinstance(part, NoiseInterval) else _SLOW_POINT if slow else accuracy.gap
+            boxes = max(_POINT_OF_BOXES, _OF_BOXES * accuracy.gap)
+            own = boxes if isinstance(part, NoiseInterval) else _SLOW_POINT if slow else accuracy.gap
             settings = replace(accuracy, gap=own).under(limits)
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, settings, None, first, best))
@@ -405,9 +415,12 @@ def evidence_below(found: Repeated, level: Level, n: int, width: float) -> Evide
     return Evidence.of(found, level, found.enclose(level, n, _settings(n, width)))
 
 
-def estimates(part: PairBound, levels: Iterable[fmpq], n: int) -> tuple[curves.CurvePoint, ...]:
-    """Return about the points of a bound, or of data sets, at levels E >= 1, in floats: no bounds."""
-    logs = ((e, part.log_estimate(level_at(e), n, _POINT.rough)) for e in levels)
+def estimates(part: PairBound, levels: Iterable[fmpq], n: int, more: float = 0.0) -> tuple[curves.CurvePoint, ...]:
+    """Return about the points of a bound, or of data sets, at levels E >= 1, in floats: no bounds.
+
+    ``more`` is by how much their logarithms are larger.
+    """
+    logs = ((e, part.log_estimate(level_at(e), n, _POINT.rough) + more) for e in levels)
     values = ((e, Dyadic.of_float(exp(min(x, 0.0)))) for e, x in logs)
     return tuple(curves.CurvePoint.of_ends(e, x, x) for e, x in values)
 

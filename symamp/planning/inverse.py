@@ -160,6 +160,8 @@ _ACCURACY, _SLOW_ACCURACY, _OF_GAP, _SHARE = 1e-3, 1e-2, 0.5, 0.025
 round, and in parts of the bracket."""
 _WIDTH, _WIDEST, _DELTA_GAP = 4.0, 3e-2, 1e-2
 """The width of eps in units of the usual accuracy, and the largest; and the width of delta that sums aim at."""
+_SLOW_WIDTHS = {"quick": 4e-2, "default": 8e-2, "thorough": 3e-2}
+"""The width of eps of bounds that cost much at each point: the second costs 1 % of the rounds of the third."""
 _COARSE, _LIKE_NORMAL = 0.1, 0.15
 """The width of eps of estimates that find a place to begin, where rare losses make the logarithm of delta differ from
 that of the normal law by more than this part."""
@@ -507,24 +509,26 @@ def of_rounds(
 
     Only the ``sides`` are sought: False is the lower end of delta, which misses it.
 
-    Where points cost much, and not all x have one and the same round (``is_known``), each answer has one step less
-    effort.
+    Where points cost much, are not estimated, and not all x have one and the same round (``is_known``), each answer has
+    one step less effort.
     """
     value = float(sp.N(goal.at.given, 17))
     efforts = list(EFFORTS)
     less = efforts[max(efforts.index(goal.at.effort) - (not is_known), 0)]
 
+    def effort_of(found: Composition, above: bool) -> str:
+        return less if above and found.is_slow and True not in told else goal.at.effort
+
     def asked(found: Composition, above: bool, accuracy: float) -> float:
         aimed = accuracy if above or slow else min(accuracy, _ACCURACY)  # points below take little
-        least = _WIDEST if above and found.is_slow else min(_WIDTH * aimed, _WIDEST)
+        least = _SLOW_WIDTHS[effort_of(found, above)] if above and found.is_slow else min(_WIDTH * aimed, _WIDEST)
         return max(least, *(one.gap if above else one.gap_below for one, _ in found.rounds))
 
     def ask(x: float, above: bool, accuracy: float) -> Answer:
         found = whole(x)
         if isinstance(found, CoordinateSums):
             return found.delta(goal.at.written, gap=_WIDEST, effort=goal.at.effort)
-        effort = less if above and found.is_slow else goal.at.effort
-        query = replace(goal.at.to_gap(_DELTA_GAP), effort=effort)
+        query = replace(goal.at.to_gap(_DELTA_GAP), effort=effort_of(found, above))
         return found.delta_of(query, asked(found, above, accuracy), (above,))
 
     def estimate(above: bool, x: float, width: float | None = None) -> float:
@@ -532,7 +536,7 @@ def of_rounds(
         assert isinstance(found, Composition)
         return found.log_estimate(goal.at.to_gap(_DELTA_GAP), width or asked(found, above, usual), above)
 
-    looked_at = list[float]()
+    looked_at, told = list[float](), list[bool]()
 
     def roughly(x: float) -> float:
         looked_at.append(x)
@@ -552,7 +556,8 @@ def of_rounds(
     apart = max((_APART * min(_WIDTH * usual, _WIDEST), *(2.0 * _APART * x for x in gaps)))
     numbers = replace(begun, accuracy=usual, share=_SHARE, apart=apart)
     is_end = begun.start in (numbers.least, numbers.most)  # a goal that is missed, or met, by all numbers
-    told = [up for up in ((False,) if slow else sides) if not is_end and _is_estimated(first, up)]
+    alike = slow == all(getattr(whole(x), "is_slow", False) for x in near)  # estimates jump where the bound changes
+    told = [up for up in sides if not is_end and _is_estimated(first, up) and (alike or not up)]
     return proofs(goal, numbers, ask, estimate, told, sides)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
-from math import asinh, ceil, exp, expm1, floor, inf, log
+from math import asinh, ceil, copysign, exp, expm1, floor, inf, log
 
 from symamp.numbers.reading import Real
 from symamp.questions.answer import Answer
@@ -14,14 +14,17 @@ from symamp.settings.question import Query
 from symamp.sums.divergence import Settings
 
 # What is tuned: answers against how near they are to each other. Rules of thumb.
-_LEAST_HEIGHT, _LEAST_LOG_VALUE = 1e-3, -1e5
-"""What keeps numbers finite: the least share of log delta that a value has, and the least logarithm of a value."""
+_LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
+"""What keeps numbers finite: the least share of log delta that a value has, the least logarithm of a value, and the
+largest one of a double."""
 _MOST, _SECANTS, _FIRST_STEP, _CONSTANT, _FLAT, _STEEP = 60, 12, 1.0, 1e-6, 5e-3, 10.0
 """Answers for one side, and after how many a bracket is halved; the first step where nothing says how far to go; a
 slope of what is constant, and slopes that say nothing."""
 _NEAR, _SAME, _COARSEST = 3.0, 1e-12, 2e-3
 """How far beyond the root a proof may be, in units of the accuracy; places near to an end, relatively, are it; and the
 largest accuracy where the other end is far."""
+_CAPPED = 0.15
+"""How near a budget that is proved is to one that is not, if its search was capped: slow bounds are not always used."""
 _GUESSES, _SLOWLY, _LEVEL, _CLOSE, _CLOSER = 12, 0.5, 1e-4, 0.05, 0.01
 """Estimates by which a place to begin is found; by which factor each should be nearer; a slope of what hardly changes;
 and how near it is sought by rough ones, and by those of an end."""
@@ -112,7 +115,10 @@ def proofs(
     that this is the goal.
     """
     found, start, slope, other = dict[bool, Proof | None](), numbers.start, numbers.slope, None
+    easiest = numbers.least if numbers.rising else numbers.most
     for above in sides:
+        if (missed := found.get(False)) is not None and missed.x == easiest:
+            break  # what is missed there is met nowhere
         apart = numbers.apart if other not in (None, numbers.start) else 0.0
         if above in estimated and found != {False: None}:
             told = guessed(goal, replace(numbers, start=start, slope=slope), partial(estimate, above), _CLOSER)
@@ -136,7 +142,8 @@ def _nearest(
     outward, log_delta = (1 if above is not numbers.rising else -1), goal.target.log_delta
     best: Proof | None = None
     proved = failed = None
-    accuracy, is_flat = numbers.accuracy, False
+    values, width = dict[float, float](), inf
+    accuracy, is_flat, is_steep = numbers.accuracy, False, False
     x, step, seen = start, _FIRST_STEP, set[float]()
     last: tuple[float, float] | None = None
     for tries in range(_MOST):
@@ -148,11 +155,13 @@ def _nearest(
             failed = at
         if not above and tries and answer.least.mantissa == 0 and not answer.most.at_most(goal.target.given):
             break  # no lower ends are known of such a question
-        value = log_miss(answer.most if above else answer.least, log_delta) + log_delta
+        miss = log_miss(answer.most if above else answer.least, log_delta)
+        value, values[at] = miss + log_delta, exp(min(miss, _LARGEST_LOG))
         inside = bent(value, log_delta) * (-1.0 if above else 1.0)
         if is_told := _is_told(value, log_delta):
             found = outward * (inside - last[1]) / (at - last[0]) if last is not None and at != last[0] else slope
-            slope, last, is_flat = found if _FLAT < found < _STEEP else slope, (at, inside), abs(found) < _CONSTANT
+            slope, last = found if _FLAT < found < _STEEP else slope, (at, inside)
+            is_flat, is_steep = abs(found) < _CONSTANT, found >= _STEEP
         root = at - outward * inside / slope
         if other is not None and len(seen) == 1 and is_told:
             accuracy = max(accuracy, min(numbers.share * abs(root - numbers.place(other)), _COARSEST))
@@ -160,10 +169,17 @@ def _nearest(
             break
         aim = root + outward * accuracy if is_told else at + (-outward if proved == at else outward) * step
         if proved is not None and failed is not None:
-            if abs(proved - failed) <= accuracy:
+            is_capped = numbers.is_budget and best is not None and best.answer.limited
+            if abs(proved - failed) <= (_CAPPED if is_capped else accuracy if width == inf else _NEAR * accuracy):
                 break
-            if tries > _SECANTS or not min(proved, failed) < aim < max(proved, failed):
-                aim = (proved + failed) / 2.0
+            if tries > _SECANTS or is_steep or not is_told or not min(proved, failed) < aim < max(proved, failed):
+                # Where leaks begin to count, delta itself is about a line: a place next to its root, towards the end
+                # that is farther away. A chord that gained little is not repeated.
+                share = (1.0 - values[proved]) / (values[failed] - values[proved] or inf)
+                is_line, width = abs(proved - failed) <= width / 2.0, abs(proved - failed)
+                chord = proved + share * (failed - proved) + copysign(accuracy, (0.5 - share) * (failed - proved))
+                is_line = is_line and min(proved, failed) < chord < max(proved, failed)
+                aim = chord if is_line else (proved + failed) / 2.0
         elif tries > _SECANTS or is_flat:  # delta may never cross: the end of the range tells
             aim = numbers.place(numbers.most if (proved is None) is (outward > 0) else numbers.least)
         step *= 2.0

@@ -321,7 +321,7 @@ def _majorant(
 
 # ------------ Parameters of the bound over all data sets that are taken over, from a level near by or from another pair
 
-_REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.3
+_REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 20.0, 1.0, 2e-3, 0.3
 """How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
 _REACHED_RULED_OUT, _DRIFT_RULED_OUT, _RULED_OUT_BY = 4.0, 0.2, 0.3
 """The same where parameters need only rule out a few groups of pairs; and how far below the bound of the other pair
