@@ -17,6 +17,7 @@ import symamp as sa
 MONTH: dict[str, Any] = {"n": 10**6, "eps": 1, "delta": "1e-8", "rounds": 30}
 GOAL: dict[str, Any] = {"n": 10**6, "eps": "0.1", "delta": "1e-8"}
 SOON: dict[str, Any] = {"eps": "0.1", "delta": "1e-8"}
+LEAKS = sa.participation(leaks="1/10")
 KRR, NUMBER = sa.RandomizedResponse(k=16), sa.PiecewiseMechanism()
 
 
@@ -39,6 +40,10 @@ QUESTIONS: dict[str, Callable[[], Any]] = {
     "eps0 joint": lambda: sa.largest_eps0(sa.joint([KRR, sa.RandomizedResponse(k=4)]), **GOAL),
     "eps0 users who differ": lambda: sa.largest_eps0(_crowd(None), **SOON),
     "eps0 lost reports": lambda: sa.largest_eps0(KRR, **GOAL, participation=sa.participation(dropout="1/5")),
+    "eps0 leaks krr": lambda: sa.largest_eps0(KRR, **GOAL, participation=LEAKS),
+    "eps0 leaks unary": lambda: sa.largest_eps0(sa.UnaryEncoding.oue(D=16), **GOAL, participation=LEAKS),
+    "eps0 leaks piecewise": lambda: sa.largest_eps0(NUMBER, **GOAL, participation=LEAKS),
+    "eps0 rounds leaks unary": lambda: sa.largest_eps0(sa.UnaryEncoding.oue(D=16), **MONTH, participation=LEAKS),
     "eps0 rounds krr": lambda: sa.largest_eps0(KRR, **MONTH),
     "eps0 rounds any randomizer": lambda: sa.largest_eps0(sa.PureLDP(), **MONTH),
     "eps0 rounds unary": lambda: sa.largest_eps0(sa.UnaryEncoding.oue(D=16), **MONTH),
@@ -58,6 +63,7 @@ QUESTIONS: dict[str, Callable[[], Any]] = {
     "n rounds krr": lambda: sa.least_n(KRR.at(eps0=4), eps=1, delta="1e-8", rounds=30),
     "n rounds rate": lambda: sa.least_n(KRR.at(eps0=4), eps=1, delta="1e-8", rounds=30, rate="1/10"),
     "n rounds piecewise": lambda: sa.least_n(NUMBER.at(eps0=4), eps=1, delta="1e-8", rounds=30),
+    "n rounds laplace": lambda: sa.least_n(sa.Laplace(eps0=4), eps=1, delta="1e-8", rounds=30),
     "rounds krr": lambda: sa.most_rounds(KRR.at(eps0=6), n=10**6, eps=1, delta="1e-8"),
     "rounds piecewise": lambda: sa.most_rounds(NUMBER.at(eps0=4), n=10**6, eps=1, delta="1e-8"),
     "rounds laplace": lambda: sa.most_rounds(sa.Laplace(eps0=4), n=10**6, eps=1, delta="1e-8"),
@@ -65,6 +71,13 @@ QUESTIONS: dict[str, Callable[[], Any]] = {
         sa.profile(KRR.at(eps0=6), n=10**5).sampled(n=10**5, of=10**6), eps=1, delta="1e-8"
     ),
     "rounds users who differ": lambda: sa.most_rounds(_crowd(), eps=1, delta="1e-8"),
+    "rounds sampled laplace": lambda: sa.most_rounds(
+        sa.Laplace(eps0=4), n=10**5, sampled_from=10**6, eps=1, delta="1e-8"
+    ),
+    "plan of leaks": lambda: sa.plan(
+        {"browser": 16, "minutes": "number"}, **MONTH, participation=sa.participation(leaks="1/10", dropout="1/5")
+    ),
+    "plan of two": lambda: sa.plan({"browser": 16, "country": 8}, **MONTH),
     "plan of a month": lambda: sa.plan(
         {"browser": [KRR, sa.HadamardResponse(K=32, D=16)], "minutes": [NUMBER]}, **MONTH
     ),

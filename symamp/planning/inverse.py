@@ -161,7 +161,8 @@ round, and in parts of the bracket."""
 _WIDTH, _WIDEST, _DELTA_GAP = 4.0, 3e-2, 1e-2
 """The width of eps in units of the usual accuracy, and the largest; and the width of delta that sums aim at."""
 _SLOW_WIDTHS = {"quick": 4e-2, "default": 8e-2, "thorough": 3e-2}
-"""The width of eps of bounds that cost much at each point: the second costs 1 % of the rounds of the third."""
+"""The width of eps of bounds that cost much at each point: with that of "default" 2 % fewer rounds are proved than with
+that of "thorough", and in two thirds of the time."""
 _COARSE, _LIKE_NORMAL = 0.1, 0.15
 """The width of eps of estimates that find a place to begin, where rare losses make the logarithm of delta differ from
 that of the normal law by more than this part."""
@@ -177,7 +178,6 @@ _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 
 
 @checked_call
-@undisturbed()
 def largest_eps0(
     family: Subject | HeterogeneousUsers,
     *,
@@ -218,8 +218,14 @@ def largest_eps0(
     >>> 6.48 < month.lower < month.upper < 6.5
     True
     """
-    goal = Goal.of(eps, delta, effort)
-    fixed = Fixed.of(method, participation, rounds, sampled_from, view)
+    return largest_near(
+        None, family, n, Goal.of(eps, delta, effort), Fixed.of(method, participation, rounds, sampled_from, view)
+    )
+
+
+@undisturbed()
+def largest_near(start: float | None, family: Any, n: Count | None, goal: Goal, fixed: Fixed) -> Inverse:
+    """Return the largest eps0; the search begins at ``start``, the one of a similar family."""
     member = members(family)
     count = fixed.count(n, member(1))
 
@@ -232,12 +238,11 @@ def largest_eps0(
     floor_ = _private_unshuffled(subject, goal.at.given / fixed.rounds)
     most = _largest_evaluated(family)
     if floor_ >= most:
-        raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS * fixed.rounds:g}")
+        raise ArgumentError("eps", goal.at.written, f"a number below {LARGEST_EPS * fixed.rounds:g}")
     least = max(floor_, _LEAST_EPS0)
-    begin = min(max(1.0, 2.0 * least), most)
-    private, violated = fixed.proofs(
-        goal, Range(least, most, True, begin, share=_SHARE_OF_ONE, is_budget=True), subject, lambda _: count
-    )
+    begin = min(max(2.0 * least, 1.0) if start is None else max(start, least), most)
+    numbers = Range(least, most, True, begin, share=_SHARE_OF_ONE, is_budget=True, near=start is not None)
+    private, violated = fixed.proofs(goal, numbers, subject, lambda _: count)
     lower, safe = (floor_, None) if private is None else (private.x, private.answer)
     upper, unsafe = (inf, None) if violated is None else (violated.x, violated.answer)
     asked = (*_users(n), *goal.shown, *fixed.shown)
@@ -342,7 +347,8 @@ def most_rounds(
     coordinates), or rounds that are repeated as a whole (a ``Composition``, such as those of a day), which say
     everything else themselves. The other arguments are those of ``largest_eps0``.
 
-    ``lower`` is 0 if not even one is proved to be private, ``upper`` inf if 10**6 are; more are not looked at.
+    ``lower`` is 0 if not even one is proved to be private, ``upper`` inf if 10**6 are; more are not looked at. If the
+    bounds of a round are slow (Laplace noise), ``effort="thorough"`` finds some 2 % more rounds.
 
     Guarantee
     ---------
@@ -542,10 +548,15 @@ def of_rounds(
         looked_at.append(x)
         return gaussian_log_delta(whole(x).mu, value)
 
-    begun = guessed(goal, numbers, roughly)
+    begun = numbers if numbers.near else guessed(goal, numbers, roughly)
     slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
     begun = replace(begun, slope=slope)
-    coarse = cache(lambda x: estimate(False, x, _COARSE))
+
+    @cache
+    def coarse(x: float) -> float:
+        looked_at.append(x)
+        return estimate(False, x, _COARSE)
+
     if _is_estimated(whole(begun.start), False) and not goal.is_near(coarse(begun.start), _LIKE_NORMAL):
         begun = guessed(goal, begun, coarse)
     near = (*looked_at[1:], begun.start)  # slow bounds may be of use on one side of it only

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from io import StringIO
@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from symamp.accounting.composition import Composition
-from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, Problem, SymampError, checked_call, shown
 from symamp.families import (
@@ -27,7 +26,7 @@ from symamp.families import (
 )
 from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
-from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_eps0, members, of_rounds
+from symamp.planning.inverse import Fixed, Inverse, asked_for, largest_near, members, of_rounds
 from symamp.questions.answer import Answer
 from symamp.questions.backwards import Goal, Range
 from symamp.questions.bracket import ShownAsTable, cell, json_number
@@ -234,9 +233,7 @@ def plan(
     fixed = once.repeated(len(listed))
     for member in (members(family)(1) for families in listed.values() for family in families.values()):
         once.composition(once.seen(member), once.count(count, member))  # what is refused is so before work is done
-    asked: dict[str, Any] = {"n": n, "eps": eps, "delta": delta, "rounds": fixed.rounds, "sampled_from": sampled_from}
-    asked |= {"method": method, "effort": effort, "participation": participation}
-    found = [c for name, families in listed.items() for c in _candidates(name, families, asked, once.reports(count))]
+    found = list(_candidates(listed, n, goal, fixed, once.reports(count)))
     candidates = tuple(c for name in listed for c in _ordered([c for c in found if c.attribute == name]))
     best = {c.attribute: c for c in reversed(candidates)}
     mechanisms, whole, private = _together({name: best[name] for name in listed}, once, count, goal)
@@ -292,16 +289,16 @@ def _variance(member: Any) -> float | None:
 
 
 def _candidates(
-    attribute: str, families: Mapping[str, Subject], asked: dict[str, Any], reports: float
-) -> list[Candidate]:
-    found = []
-    for name, family in families.items():
-        budget = largest_eps0(family, **asked)
-        member: Any = family.at(eps0=budget.safe or 1)  # type: ignore[attr-defined]
+    listed: Mapping[str, Mapping[str, Any]], n: Count, goal: Goal, fixed: Fixed, reports: float
+) -> Iterator[Candidate]:
+    near = None
+    for attribute, (name, family) in ((x, y) for x, families in listed.items() for y in families.items()):
+        budget = largest_near(near, family, n, goal, fixed)
+        near = budget.safe or near
+        member: Any = family.at(eps0=budget.safe or 1)
         bits, variance = member.message_bits(), _variance(member) if budget.safe else None
         each = None if variance is None else variance / reports
-        found.append(Candidate(attribute, name, family, budget, each, None if bits is None else float(sp.N(bits, 17))))
-    return found
+        yield Candidate(attribute, name, family, budget, each, None if bits is None else float(sp.N(bits, 17)))
 
 
 def _ordered(candidates: list[Candidate]) -> list[Candidate]:

@@ -59,7 +59,7 @@ class Range:
     ``start`` is the first that is asked about, with about the ``slope`` of what ``bent`` says of it there. Ends are
     sought to the ``accuracy``, relatively, or to a ``share`` of what is between them, which is expected to be ``apart``
     in places. Of normal losses log delta is about as 1/x where it falls, -1/x where it is rising, or, of local budgets,
-    as -1/sinh(x/2)^2.
+    as -1/sinh(x/2)^2. What is sought is ``near`` the start if that answers a question of the same kind.
     """
 
     least: float
@@ -72,6 +72,7 @@ class Range:
     slope: float = 1.0
     is_budget: bool = False
     apart: float = 0.0
+    near: bool = False
 
     def place(self, x: float) -> float:
         """Return a place in which the logarithm of log delta is about a line of slope 1 or -1."""
