@@ -224,10 +224,10 @@ class ShuffledRound(Round):
         # As many as there is time for, by what the middle one takes; they end where the fast bound hardly matters.
         last = max(len(levels) - 2, min(len(levels), _FEW_LEVELS))
         inside, ends = levels[:last], levels[last:]
-        most = own.most / self._evaluated(inside[len(inside) // 2], accuracy, far=False)[1]
-        some = (*curves.spread(inside, most), *ends)
-        found = curves.descend(some, lambda e: point(e, own, far=e in ends), accuracy.gap)
-        if len(some) == len(levels):
+        work = self._evaluated(inside[len(inside) // 2], accuracy, far=False)[1]
+        some = (*curves.spread(inside, own.most / max(work, 1.0)), *ends)
+        found = curves.descend(some, lambda e: point(e, own, far=e in ends), accuracy.gap, own)
+        if len(some) == len(levels) and not own.was_met:
             return found
         own.is_spent(own.most)  # more effort has more of them
         known, more = {p.level: p for p in found}, limits.part(CHEAP)

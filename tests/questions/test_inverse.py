@@ -172,3 +172,22 @@ def test_a_delta_that_is_what_is_left_of_many_users():
     assert found.upper == float("inf")
     assert found.lower > 100
     assert found.not_private is not None
+
+
+@pytest.mark.parametrize("family", [sa.RandomizedResponse(k=16), sa.PiecewiseMechanism()])
+def test_leaks_count_from_the_central_eps_on(family):
+    given = {"n": 10**6, "eps": "0.1", "delta": "1e-8"}
+    leaks = sa.participation(leaks="1/10")
+    found = sa.largest_eps0(family, **given, participation=leaks)
+    assert 0.1 < found.lower < found.upper < 0.1 + 2e-6
+    n, eps = given["n"], given["eps"]
+    private, not_private = (
+        sa.delta(family.at(eps0=x), n=n, eps=eps, participation=leaks) for x in (found.lower, found.upper)
+    )
+    assert private.upper <= 1e-8 < not_private.lower
+
+
+def test_what_the_most_users_miss_is_met_by_none():
+    found = sa.least_n(sa.RandomizedResponse(k=16, eps0=60), eps="0.1", delta="1e-8")
+    assert (found.lower, found.upper, found.private) == (10**18 + 1, float("inf"), None)
+    assert sa.delta(sa.RandomizedResponse(k=16, eps0=60), n=10**18, eps="0.1").lower > 1e-8

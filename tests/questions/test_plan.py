@@ -192,7 +192,7 @@ def test_refusals(attributes):
 
 @pytest.mark.parametrize("second", [[sa.RandomizedResponse(k=4, eps0=1)], [sa.Cauchy()], [sa.PureLDP()]])
 def test_a_plan_is_refused_before_work_is_done(second, monkeypatch):
-    monkeypatch.setattr("symamp.planning.plan.largest_eps0", None)
+    monkeypatch.setattr("symamp.planning.plan.largest_near", None)
     with pytest.raises(sa.errors.SymampError, match=r"free|method"):
         sa.plan({"first": 4, "second": second}, n=100, eps=1, delta="1e-6", method="blanket")
 
