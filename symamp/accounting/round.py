@@ -41,8 +41,8 @@ _SLOW_POINT, _POINT_OF_BOXES, _OF_WIDTH, _OF_BOXES = 1e-3, 1.5e-2, 1 / 30, 9.0
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs, and need be no
 less than a part of the width of eps. Boxes of pairs are fewer where they are less close, and then there are more
 levels: the last says by how much they may be less close than other values."""
-_FEW_LEVELS = 4
-"""So few are no curve."""
+_FEW_LEVELS, _OF_FIRST = 4, 2.0
+"""So few are no curve; and how much more the first point of a slow bound takes than others, which take over from it."""
 _FEW_USERS = 1_000
 """For at most this many users kernels need many frequencies, and data sets do not attain the bounds: the values and the
 levels of a curve are less fine."""
@@ -225,11 +225,13 @@ class ShuffledRound(Round):
         last = max(len(levels) - 2, min(len(levels), _FEW_LEVELS))
         inside, ends = levels[:last], levels[last:]
         work = self._evaluated(inside[len(inside) // 2], accuracy, far=False)[1]
-        some = (*curves.spread(inside, own.most / max(work, 1.0)), *ends)
-        found = curves.descend(some, lambda e: point(e, own, far=e in ends), accuracy.gap, own)
-        if len(some) == len(levels) and not own.was_met:
+        some = curves.spread(inside, _OF_FIRST * own.most / max(work, 1.0))
+        slow = curves.descend(some, lambda e: point(e, own, far=False), accuracy.gap, own)
+        found = (*slow, *(point(e, own, far=True) for e in ends))
+        if len(some) == len(inside) and not own.was_met:
             return found
-        own.is_spent(own.most)  # more effort has more of them
+        own.charge(own.most)
+        own.is_spent()  # more effort has more of them
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
         cheap = curves.descend(levels, lambda e: known.get(e) or point(e, more, far=True), accuracy.gap, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
