@@ -13,7 +13,7 @@ import sympy as sp
 from flint import arb
 from numpy.typing import NDArray
 
-from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound
+from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound, is_rough
 from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, ProofStatus, every
 from symamp.bounds.noise_table import Cut, Grid, Noise, NoiseTable, grid_of, shape_of
@@ -50,6 +50,8 @@ _OF_CELL, _OF_REMAINDER = 0.35, 0.04
 """Shares of the room: of a cell of either side, and of the remainder of either side in units of delta."""
 _OF_ENDS = 0.3
 """Which part of the room cells are left where the ends' own bound is above it."""
+_OF_LOSS = 0.2
+"""And which part of what the ends' bound is above their divergence, by an estimate, is room but for more effort."""
 _OF_SLACK = 0.65
 """What cells may take, in log delta, of the distance of their pairs from the worst one; moments cost some of it."""
 _MOST_LOWERED = 0.03
@@ -60,8 +62,9 @@ _CUTS, _WORTH = 8, 0.1
 """How often cells are cut, and which part of the room a cell has to cost."""
 _GAINED = 0.3
 """Cells are cut again where the last time gained this part, in log delta, of what is above the aim."""
-_LEAST_USERS, _LARGEST_RATIO = 100, 1e3
-"""For fewer users the blanket is as good; larger ratios need too many messages for the default."""
+_LEAST_USERS, _LARGEST_RATIO, _LARGEST_OF_UNBOUNDED = 100, 1e3, 50.0
+"""For fewer users the blanket is as good; larger ratios, or of messages that are no integers those of one in a thousand
+where they are unbounded, take too long for the default: many messages, or parameters that are sought for seconds."""
 _FEWEST_STEPS = 33
 """Tables of fewer integers have the bound of all their pairs."""
 _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
@@ -69,8 +72,13 @@ _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
 _FARTHER, _FEWEST = 1.03, 300
 """Where ratios are unbounded, a bound that by an estimate is farther out than this factor is not asked for, nor one for
 fewer users, for whom the estimate is too low: it takes long, and was above that of the worst pair."""
+_POOR = 0.4
+"""Nor one whose parameters for the ends are farther above a data set than this, in log delta."""
 _MOST_PLACES, _MOST_PAIRS = 150, 1_500
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
+_NEAR, _STRAIGHT = 0.1, 0.02
+"""Up to which distance, in log delta, a straight line says where the bound is delta; and, as a part of eps, roughly how
+it changes."""
 _WIDER = (1.0, 4.0, 16.0)
 """Factors by which cells are longer if the usual length gives too many."""
 _SETTLED = 0.95
@@ -82,6 +90,8 @@ _TILTS = np.geomspace(0.15, 30.0, 18)
 _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, Cut(-60)
 """What is cut off beyond the messages has a mass of 2^-14 of delta, but for steps of 2^4; and where delta is not known
 yet."""
+_SAME_CAP = 1.5
+"""Caps that differ by less than this factor are as good as each other."""
 _PLACES = 24
 """The number of places of compared inputs that are ranked for the sizes of cells."""
 
@@ -117,7 +127,7 @@ class NoiseInterval(PairBoundDefaults):
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-3
-    cost: ClassVar[float] = 2.0
+    cost: ClassVar[float] = 3.3
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -136,6 +146,16 @@ class NoiseInterval(PairBoundDefaults):
     @cached_property
     def _others(self) -> Others:
         return Others(are_compared=False)
+
+    @cached_property
+    def _cuts(self) -> dict[int, Cut]:
+        """Where messages were cut last for a number of users: near levels share tables."""
+        return {}
+
+    @cached_property
+    def _lines(self) -> dict[int, tuple[float, float, float]]:
+        """Where the bound was delta last for a number of users: eps, log delta, and about how it falls there."""
+        return {}
 
     def ends(self, cut: Cut) -> _Ends:
         """Return the bound of the pair of the ends over all data sets, of what the cut leaves."""
@@ -160,7 +180,8 @@ class NoiseInterval(PairBoundDefaults):
         shape, cut = shape_of(self.noise), self._mass(log_delta)
         if shape.is_whole or shape.has_rate:
             return Cut(0) if shape.is_whole else cut
-        return cut._replace(cap=grid_of(self.noise, cut).cap_for(n, log_delta))
+        self._cuts[n] = cut._replace(cap=grid_of(self.noise, cut).cap_for(n, log_delta))
+        return self._cuts[n]
 
     def cut_at(self, level: Level, n: int) -> Cut:
         """Return the same for a level, by an estimate of the divergence of the ends."""
@@ -168,7 +189,11 @@ class NoiseInterval(PairBoundDefaults):
         if shape.is_whole or shape.has_rate:
             return Cut(0) if shape.is_whole else self._mass(self._at_one_end(level, n))
         cut = self._mass(grid_of(self.noise, _USUAL_CUT).best_cap(n, e)[1])
-        return cut._replace(cap=grid_of(self.noise, cut).best_cap(n, e)[0])
+        cut, known = cut._replace(cap=grid_of(self.noise, cut).best_cap(n, e)[0]), self._cuts.get(n)
+        is_near = known is not None and 1.0 / _SAME_CAP < known.cap / cut.cap < _SAME_CAP
+        if known is None or known.log2_mass != cut.log2_mass or not is_near:
+            self._cuts[n] = known = cut
+        return known
 
     def _at_one_end(self, level: Level, n: int) -> float:
         """Return an estimate of the logarithm of the divergence of the ends where all others are at one of them."""
@@ -194,6 +219,10 @@ class NoiseInterval(PairBoundDefaults):
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         if level.rough_minus_one() == 0.0:  # where cells leave no room for a bound
             return self._at_one_end(level, n)
+        if is_rough(settings) and n in self._lines:
+            eps, log_delta, slope = self._lines[n]
+            if abs((level.double or inf) - eps) <= _STRAIGHT * eps:
+                return log_delta - slope * ((level.double or inf) - eps)
         cut, found = self.found(level, n, settings.limits)
         if found is None or not found.log_value > self._least_log:
             return inf
@@ -212,7 +241,31 @@ class NoiseInterval(PairBoundDefaults):
         if share >= 1.0:
             return inf
         room = _OF_NORMAL if is_worth_asking(log_delta, n) else _OF_MOMENTS
-        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta + log1p(-share) - room, settings.usual, start)
+        ends = self.ends(cut)
+        if start is not None and cut.cap < inf:
+            first = ends.searches.found(Level.of_float(start), n, settings.limits, rough=True)
+            if first is None or first.excess > _POOR * max(settings.limits.patience, 1.0):
+                return inf
+        aim = log_delta + log1p(-share) - room
+        root = ends.root(n, aim, settings.usual, start)
+        if room == _OF_MOMENTS and 0.0 < root < inf and (boxes := self._boxes(root, n, settings)) is not None:
+            more, slope = log(boxes.aim_of_ends) - room, boxes.slope
+            if more >= _NEAR:
+                there = root + more / slope
+                slope = (aim - ends.log_estimate(Level.of_float(there), n, settings.usual)) / (there - root)
+            self._lines[n] = root + more / slope, log_delta, boxes.slope
+            return root + more / slope
+        return (1.0 + _ROOM) * root
+
+    def _boxes(self, eps: float, n: int, settings: Settings) -> _Boxes | None:
+        """Return the boxes at a level, before anything is proved of them; None where no parameters are found."""
+        level = Level.of_float(eps)
+        cut, found = self.found(level, n, settings.limits)
+        parameters = None if found is None else raised_to_majorant(found.parameters)
+        if found is None or parameters is None:
+            return None
+        at_ends = found.log_value, _OF_MOMENTS + self._room(level, n, found)
+        return _Boxes(grid_of(self.noise, cut), level, n, found, at_ends, parameters, settings)
 
     @staticmethod
     def _room(level: Level, n: int, found: Found) -> float:
@@ -239,7 +292,7 @@ class NoiseInterval(PairBoundDefaults):
                 return Enclosure(arb(0), everywhere, "one user", BALL_BITS)
             boxes = _Boxes(grid_of(self.noise, cut), level, n, found, (ends, room), parameters, settings)
             upper = boxes.largest().min(everywhere)
-            evidence = BoxesEvidence(tuple(boxes.stages), boxes.tilts, boxes.work)
+            evidence = BoxesEvidence(cut, tuple(boxes.stages), boxes.tilts, boxes.work)
         return Enclosure(arb(0), upper, "boxes of pairs", BALL_BITS, evidence=evidence)
 
 
@@ -275,6 +328,7 @@ class BoxesEvidence:
     ``work`` is the number of messages in the laws of other users, of all pairs that no tilt settled.
     """
 
+    cut: Cut
     stages: tuple[Stage, ...]
     tilts: tuple[float, ...]
     work: int
@@ -309,6 +363,10 @@ class _Boxes:
         up, down = self._kappa(0.0, after, True), self._kappa(1.0 - after, 1.0, False)
         # what messages cost is so in the shortest cells, too
         self.least, self.least_e = (up, down), self.e * (1.0 - down) / (1.0 + up) * (1.0 - 2.0**-46)
+        loss = log(self._ends_by_moments + self.lost) * _OF_LOSS
+        if self.room < loss < 1.0 and self.limits.patience <= 1.0:
+            self.room, self.aim = loss, exp(loss) + self.lost
+            self.log_rest = log(_OF_REMAINDER * loss) + self.log_unit
         self.stages, self.work = list[Stage](), 0
 
     def largest(self) -> arb:
@@ -470,6 +528,20 @@ class _Boxes:
         some, where = np.unique(asked, return_inverse=True)
         return table.rows([places[k] for k in some.tolist()])[where]
 
+    @property
+    def aim_of_ends(self) -> float:
+        """What the divergence of all boxes may be, in units, without what is cut off."""
+        ends = self._ends_by_moments * exp(_OF_ENDS * self.room)
+        return max(exp(self.room), ends) if ends < inf else exp(self.room)
+
+    @property
+    def _ends_by_moments(self) -> float:
+        """At least the divergence of the ends by moments in the shortest cells, in units; nan for none."""
+        rows = [np.pad(row, (0, 1))[None] for row in self._usual.rows([0.0, 1.0])]
+        e = np.array([[self.least_e]])
+        found = bounds_by_moments(self.grid.laws, (rows[0], rows[1]), e, self.n, self.parameters, self.log_unit)
+        return float(found[0])
+
     def _nodes(self, table: NoiseTable, first: Sequence[float], second: Sequence[float], levels: Floats) -> Floats:
         """Return bounds on the divergences of all pairs of places at their levels; 0 for those that are not asked."""
         found = np.zeros(levels.shape)
@@ -565,8 +637,12 @@ def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> b
     noise = _noise_of(subject)
     if isinstance(noise, DiscreteLaplace) and noise.B < _FEWEST_STEPS:
         return True
-    ratio = inf if noise is None else shape_of(noise).usual_ratio
-    return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > _LARGEST_RATIO * patience
+    if noise is None:
+        return True
+    shape = shape_of(noise)
+    ratio, is_usual = shape.usual_ratio, shape.steps or shape.noise.local_ratio() is not sp.oo
+    most = _LARGEST_RATIO if is_usual else _LARGEST_OF_UNBOUNDED
+    return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > most * patience
 
 
 def _no_smooth_noise(subject: Subject) -> str | None:

@@ -104,6 +104,8 @@ class Shape:
         self.noise, self._has_density, self._half = noise, found is not None, sp.S.Zero if found is None else found
         self._f = Holomorphic(self._half, Z)
         self._known: dict[float, arb] = {}
+        self._bends: dict[float, Bends] = {}
+        self._halves: dict[tuple[float, float], tuple[arb, arb]] = {}
 
     @cached_property
     def unsupported(self) -> str | None:
@@ -244,7 +246,10 @@ class Shape:
     def weights(self, nodes: Sequence[float]) -> list[arb]:
         """Return the integrals of the functions that are 1 at one of the nodes, and 0 at the others."""
         tail = [1 / self.c()] if self.has_exponential_tail else [arb(0)]
-        after, before = zip(*(self.halves(a, b) for a, b in pairwise(nodes)), strict=True)
+        for cell in pairwise(nodes):  # most cells of one table are those of others
+            if cell not in self._halves:
+                self._halves[cell] = self.halves(*cell)
+        after, before = zip(*(self._halves[cell] for cell in pairwise(nodes)), strict=True)
         return [a + b for a, b in zip([*tail, *before], [*after, *tail], strict=True)]
 
     @cached_property
@@ -347,8 +352,10 @@ class Shape:
 
     def bends(self, far: float) -> Bends:
         """Return bounds of |q| up to 1 + far: q >= 0 where there is a rate, as f is log-concave."""
-        ends, low, high = self._bounds(normal(self.rate**2 * self._half - sp.diff(self._half, Z, 2)), far)
-        return Bends(ends, high if self.has_rate else np.maximum(high, -low))
+        if far not in self._bends:
+            ends, low, high = self._bounds(normal(self.rate**2 * self._half - sp.diff(self._half, Z, 2)), far)
+            self._bends[far] = Bends(ends, high if self.has_rate else np.maximum(high, -low))
+        return self._bends[far]
 
     @property
     def longest(self) -> float:

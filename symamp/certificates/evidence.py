@@ -400,8 +400,8 @@ def _on_one_grid(found: AllDataSetsEvidence) -> AllDataSetsEvidence:
 def _boxes_of_pairs(part: NoiseInterval, at: At, found: BoxesEvidence, n: int, split: int) -> Data:
     """Return tables and cells, stage by stage, and the parameters of the ends, which serve all corners."""
     assert at.level is not None
-    cut = part.cut_at(at.level, n)
-    ends, grid = part.ends(cut).enclose(at.level, n, Settings(gap=_GAP_OF_ENDS)).evidence, grid_of(part.noise, cut)
+    ends = part.ends(found.cut).enclose(at.level, n, Settings(gap=_GAP_OF_ENDS)).evidence
+    grid = grid_of(part.noise, found.cut)
     assert isinstance(ends, AllDataSetsEvidence)
 
     def place(x: float) -> str:

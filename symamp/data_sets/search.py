@@ -82,6 +82,14 @@ class DataSetSearch:
         self._winner = found[1]
         return _data_set(found)
 
+    def other_above(
+        self, level: Level, n: int, log_delta: float, settings: Settings, best: PairBound
+    ) -> DataSetBound | None:
+        """Return another simple data set of the same kind that by an estimate is above delta, None if there is none."""
+        found = (p for p in self._simple.proposed(level, n, settings) if p.signature != best.signature)
+        alike = (p for p in found if isinstance(p, SmoothDataSet) and isinstance(best, SmoothDataSet))
+        return next((p for p in alike if p.log_estimate(level, n, settings.rough) > log_delta), None)
+
     def largest_value(self, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
         return _largest(self._simple, level, n, settings)

@@ -46,6 +46,8 @@ _MOST_USERS_BEYOND_KERNELS = 1000
 """The most users for whom sums beyond the accuracy of kernels take little time."""
 _FARTHER = 0.12
 """By which part of what is between the ends a rough estimate may be too small."""
+_OF_ROOT = 0.96
+"""Where less than this part of an estimated lower end is certified another data set is tried."""
 _REFINEMENTS = 3
 """How often an epsilon is sought to a finer accuracy in delta."""
 
@@ -177,12 +179,24 @@ class Bracketing:
         if asked.digits is not None or not limits.is_spent():
             with suppress(PrecisionError):
                 own, _ = epsilon_below(worst, n, query, guess)
-        lower, below = (inf, (self._limit(hopeless),)) if hopeless else epsilon_below(lowest[1], n, query, lowest[0])
+        lower, below = (inf, (self._limit(hopeless),)) if hopeless else self._proved_below(*lowest, query)
         claimed = self._said_by_claim(query)
         self._last = (guess, log_delta)
         least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
         enclosed = Interval(max(own, min(lower, upper)), upper)
         return Answer(self.question, asked, least, most, enclosed, above, below, claimed, limits.was_met)
+
+    def _proved_below(self, root: float, part: PairBound, query: Query) -> tuple[float, tuple[Evidence, ...]]:
+        """Return what is certified of a data set, or of another where sums on a lattice say little of it."""
+        found = epsilon_below(part, self.n, query, root)
+        if root == inf or found[0] > _OF_ROOT * root:
+            return found
+        level, log_delta, settings = Level.of_float(found[0]), query.log_delta, query.settings
+        other = self._below.other_above(level, self.n, log_delta, settings, part)
+        if other is None:
+            return found
+        again = epsilon_below(other, self.n, query, other.root(self.n, log_delta, settings, root))
+        return max(found, again, key=itemgetter(0))
 
     @cached_property
     def _local_budget(self) -> float:

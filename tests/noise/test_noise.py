@@ -154,3 +154,11 @@ def test_small_divergences_of_gaussian_noise_are_told_from_both_sides(sigma, eps
     """Of some 1e-26 and 1e-38: what is cut off must be small beside the divergence, not beside 1."""
     answer = sa.delta(sa.Gaussian(sigma=sigma), n=1000, eps=eps)
     assert 0.0 < answer.lower < answer.upper < 2.0 * answer.lower < 1e-25
+
+
+@pytest.mark.slow
+def test_very_many_users_with_normal_noise_of_small_scale_have_a_positive_lower_end():
+    """Sums on a lattice say nothing of others at 1, whose ratios are huge, and much of others at 0."""
+    answer = sa.epsilon(sa.Gaussian(sigma="1/2"), n=10**8, delta="1e-6")
+    assert 0.0018 < answer.lower < answer.upper < 0.0029
+    assert answer.dataset.others[0][0] == "0"

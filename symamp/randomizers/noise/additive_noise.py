@@ -83,7 +83,12 @@ def sides_of(half: sp.Expr) -> tuple[Side, ...]:
 
 def _shorter(ratio: sp.Expr) -> sp.Expr:
     """Return the ratio simplified, exponents as sums in which nothing cancels: balls are narrow so."""
-    return sp.simplify(ratio).replace(sp.exp, lambda x: sp.exp(sp.expand(x)))
+
+    def expanded(x: sp.Expr) -> sp.Expr:
+        return x.replace(sp.exp, lambda exponent: sp.exp(sp.expand(exponent)))
+
+    one_power = expanded(sp.powsimp(ratio))  # simplify would load much of SymPy
+    return one_power if isinstance(one_power, sp.exp) else expanded(sp.simplify(ratio))
 
 
 def _checked(side: Side) -> Side:

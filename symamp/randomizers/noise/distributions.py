@@ -160,7 +160,9 @@ class ClippedLaplace(Laplace):
 class Gaussian(AdditiveNoise):
     """Send x + Z for x in [0, 1], Z normal with mean 0 and standard deviation sigma.
 
-    There is no finite local budget; shuffled, the mechanism is (eps, delta)-private all the same.
+    There is no finite local budget; shuffled, the mechanism is (eps, delta)-private all the same. With sigma below 0.8,
+    or where few users have so large ratios that single messages decide, the default is the bound of the worst pair, and
+    ``effort="thorough"`` may be closer: the bound over all data sets takes a minute there.
 
     >>> Gaussian(sigma=1).local_epsilon()
     oo

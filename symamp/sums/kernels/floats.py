@@ -83,22 +83,24 @@ def two_sided_sum(
     the saddle point if it is known.
     """
     with np.errstate(all="ignore"):
-        saddle = saddle or saddle_tilt(transform, payoff)
-        raised = raised_tilt(transform, saddle, payoff)
-        search, lower = _Search(transform.tilted(raised), payoff, gap, most), lower_tilt(transform, saddle, raised)
-        if lower is not None and lower > payoff.least_tilt:
-            other = _Search(transform.tilted(lower), payoff, gap, most)
-            search = other if other.window.length < search.window.length / 2.0 else search
-        return search.found()
+        return _search(transform, payoff, gap, most, saddle or saddle_tilt(transform, payoff)).found()
 
 
 def sharp_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> FloatSum | None:
     """Return what ``float_sum`` does where it meets the gap, else None: without a search for what can be had."""
     with np.errstate(all="ignore"):
-        transform = Power(g, n)
-        search = _Search(transform.tilted(raised_tilt(transform, saddle)), Kernel, gap, most)
-        found = search.refined(gap)
+        found = _search(Power(g, n), Kernel, gap, most, saddle).refined(gap)
         return found if found is not None and found.gap <= gap else None
+
+
+def _search(transform: Transform, payoff: type[TwoSided], gap: float, most: int, saddle: float) -> _Search:
+    """Return the search under the raised tilt, or under a lower one where rare large values make its window long."""
+    raised = raised_tilt(transform, saddle, payoff)
+    search, lower = _Search(transform.tilted(raised), payoff, gap, most), lower_tilt(transform, saddle, raised)
+    if lower is None or lower <= payoff.least_tilt:
+        return search
+    other = _Search(transform.tilted(lower), payoff, gap, most)
+    return other if other.window.length < search.window.length / 2.0 else search
 
 
 def chernoff_sum(tilted: TiltedFloats) -> FloatSum:
