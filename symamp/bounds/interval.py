@@ -81,6 +81,8 @@ _NEAR, _STRAIGHT = 0.1, 0.02
 it changes."""
 _WIDER = (1.0, 4.0, 16.0)
 """Factors by which cells are longer if the usual length gives too many."""
+_VALUES = 200
+"""About how many values laws have in the search for parameters of the ends, where they have more."""
 _SETTLED = 0.95
 """Boxes that a blanket bounds by this part of the target need no more work."""
 _ASKED_AGAIN = 0.9
@@ -105,7 +107,8 @@ class _Ends(AllDataSetsPairBound):
     @cached_property
     def searches(self) -> Searches:
         """What was found at the levels asked before."""
-        return Searches(self.laws, others=self.others, merges=False)
+        fewer = Searches(self.laws, most=_VALUES) if len(self.laws[0].atoms) > _VALUES else None
+        return Searches(self.laws, others=self.others, most=0, fewer=fewer)
 
     def log_normal(self, level: Level, n: int) -> float:
         """Return the logarithm of the bound by the normal law, an estimate."""

@@ -43,8 +43,10 @@ def are_few(laws: Sequence[BallGparv]) -> bool:
     return len(laws) <= MANY_CLASSES and max(len(g.values) for g in laws) <= MANY_ATOMS
 
 
-def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> tuple[list[BallGparv], float]:
-    """Return the laws, or where they are many or large at most MOST_CLASSES of at most MOST_NODES + 4 values; the loss.
+def merged_classes(
+    laws: Sequence[BallGparv], mean: float, n: int, v: float, most: int | None = None
+) -> tuple[list[BallGparv], float]:
+    """Return the laws, or where they are many or large at most MOST_CLASSES of at most ``most`` + 4 values; the loss.
 
     That is how far the transform of a law is raised at most, computed in doubles; 0 where nothing is merged.
     ``v`` is the tilt at which others of equal envelopes are told apart: a cell takes in another input while N log M of
@@ -58,7 +60,7 @@ def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> 
     if are_few(laws):
         return list(laws), 0.0
     f = FloatClasses.of(laws, mean)
-    nodes = _nodes(f, laws, v)
+    nodes = _nodes(f, laws, v, MOST_NODES if most is None else most)
     heights = heights_at(f, nodes)
     cells = [[x] for x in range(len(laws))] if len(laws) <= MOST_CLASSES else _cells(nodes, heights, mean, n, v)
     kept = [_kept(nodes, heights[cell].max(axis=0)) for cell in cells]
@@ -99,19 +101,19 @@ def _raised(f: FloatClasses, nodes: Floats) -> float:
     return float(max((np.interp(at, nodes, tops) - heights_at(row, at)[0]).max() for row, at in kinks))
 
 
-def _nodes(f: FloatClasses, laws: Sequence[BallGparv], v: float) -> Floats:
+def _nodes(f: FloatClasses, laws: Sequence[BallGparv], v: float, most: int) -> Floats:
     """Return ascending doubles, 0 among them, the first below and the last above all values."""
     low = min(float(x.lower()) for g in laws for x in g.values)
     high = max(float(x.upper()) for g in laws for x in g.values)
     room = 1e-6 * (high - low)
     some = np.unique(f.values[f.masses > 0.0])
     some = some[np.append(True, np.diff(some) > _SAME_CUT * (high - low))]
-    if len(some) > MOST_NODES:
+    if len(some) > most:
         # What a chord costs is its mass times the square of its length: least for nodes as dense as the cube root.
         weights = f.masses * np.exp(np.clip(v * f.values, -30.0, 30.0))
         density, ends = np.histogram(f.values, bins=_BINS, range=(low, high), weights=weights)
         whole = np.append(0.0, np.cumsum(np.cbrt(np.convolve(density, np.ones(65) / 65.0, "same")) + 1e-12))
-        some = np.interp(np.linspace(0.0, whole[-1], MOST_NODES), whole, ends)
+        some = np.interp(np.linspace(0.0, whole[-1], most), whole, ends)
     inner = some[(some > low + room) & (some < high - room) & (np.abs(some) > room)]
     near = [x for x in (low, high) if abs(x) > room]
     return np.unique(np.concatenate([[low - room], near, inner, [0.0], [high + room]]))
@@ -199,11 +201,12 @@ def _transforms(g: BallGparv, nodes: Sequence[float]) -> list[arb]:
 
 
 def prepared_laws(
-    laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool, merges: bool = True
+    laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool, most: int | None = None
 ) -> tuple[list[BallGparv], list[arb], float]:
     """Return few laws that cover all, G+, one number unless they are mixed, and how far merging raised a transform.
 
-    The singular part, if any, is in G+ only. Unless ``merges``, large laws stay as they are.
+    The singular part, if any, is in G+ only. Large laws are covered by ones of about ``most`` values: MOST_NODES where
+    it is None; where it is 0 they stay as they are.
     """
     if not laws:
         raise ArgumentError("laws", Problem("the list is empty"), "give the law of at least one input")
@@ -218,11 +221,11 @@ def prepared_laws(
         gains = [positive_part(g) + g.singular for g in balls]
         if not all(gain.overlaps(gains[0]) for gain in gains):
             raise ArgumentError("laws", Problem("their E[G_+] differ"), "give laws for one pair of inputs")
-        few, loss = _few(_merged(balls), level, n) if merges else (balls, 0.0)
+        few, loss = _few(_merged(balls), level, n, most) if most != 0 else (balls, 0.0)
         return few, [min(gains, key=lambda x: float(x.rad()))], loss
 
 
-def _few(laws: list[BallGparv], level: Level, n: int) -> tuple[list[BallGparv], float]:
+def _few(laws: list[BallGparv], level: Level, n: int, most: int | None) -> tuple[list[BallGparv], float]:
     """Return the laws, or fewer that cover them where one for each input would take long, and the loss."""
     if n < 2 or are_few(laws) or not has_bound(laws):
         return laws, 0.0
@@ -231,7 +234,7 @@ def _few(laws: list[BallGparv], level: Level, n: int) -> tuple[list[BallGparv], 
         f = FloatClasses.of(laws, mean)
         wide = np.argsort(-(f.masses * f.values**2).sum(axis=1))[:_FEW_OF_ALL]
         _, _, v = saddles(f.only(wide.tolist()), n)[0]
-        return merged_classes(laws, mean, n, v)
+        return merged_classes(laws, mean, n, v, most)
 
 
 def _merged(laws: Sequence[BallGparv]) -> list[BallGparv]:

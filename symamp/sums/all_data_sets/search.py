@@ -418,6 +418,9 @@ def _in_units(found: Found, unit: float) -> Found:
 _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
 """With fewer positive messages, plainly or by their spread, no parameters give a bound near to the truth."""
 _MOST_KEPT, _MOST_SEARCHED = 256, 63
+_FAR_FROM_FEWER, _NEAR_FEWER = 0.05, 1.0
+"""How far, in log delta, the bound of laws of fewer values may be from what their parameters give for all values; and
+up to which distance of levels the difference is used again."""
 _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
 _JUST_ABOVE = 1.0 + 1e-3
@@ -455,7 +458,8 @@ class Searches:
 
     A level takes over the weights of one that was searched, with the same number of users, where by an estimate they
     are hardly worse there; on lines that suit it. ``others`` is a list that many pairs of inputs share: where rough
-    parameters will do, those of another pair may be taken over. ``merges`` is that of ``prepared_laws``.
+    parameters will do, those of another pair may be taken over. ``most`` is that of ``prepared_laws``; ``fewer`` is
+    about laws of fewer values, whose parameters may serve these.
     """
 
     def __init__(
@@ -463,12 +467,16 @@ class Searches:
         laws: Sequence[Law],
         mixed: bool = False,
         others: Others | None = None,
-        merges: bool = True,
+        most: int | None = None,
+        fewer: Searches | None = None,
     ) -> None:
-        self._laws, self.mixed, self._others, self._merges = tuple(laws), mixed, others, merges
+        self._laws, self.mixed, self._others, self._most = tuple(laws), mixed, others, most
+        self._fewer = fewer
         self._found: dict[tuple[Level, int], Found | None] = {}
         self._searched: list[tuple[int, float, Found | None]] = []  # n, the mean 1 - E, and what was found
         self._borrowed: dict[tuple[Level, int], Found] = {}
+        self._taken: dict[tuple[Level, int], Found] = {}  # from laws of fewer values
+        self._less: tuple[int, float, float] | None = None  # n, the logarithm there, and how much less it is here
         self._classes: tuple[tuple[Level, int], floats.FloatClasses | None] | None = None
         self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
         self._normal: tuple[tuple[Level, int, int], arb | None] | None = None
@@ -476,7 +484,7 @@ class Searches:
     def prepared(self, level: Level, n: int, bits: int) -> Prepared:
         """Return what ``prepared_laws`` makes of the laws; the last is kept."""
         if self._prepared is None or self._prepared[0] != (level, n, bits):
-            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self.mixed, self._merges)
+            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self.mixed, self._most)
         return self._prepared[1]
 
     def resolved(self, level: Level, n: int, bits: int) -> Level:
@@ -504,7 +512,7 @@ class Searches:
         is_good = borrowed is not None and (rough or self._is_as_good(borrowed, n))
         if is_good:
             return borrowed
-        return self._own(level, n, limits)
+        return self._of_fewer(level, n, limits) or self._own(level, n, limits)
 
     def _is_as_good(self, borrowed: Found, n: int) -> bool:
         """Return whether parameters of another pair are about as near to a data set here as they are there."""
@@ -534,6 +542,31 @@ class Searches:
             if users == n and other.double and other.double < eps < _JUST_ABOVE * other.double
         )
         return self._borrowed.get((level, n)) or next(near, None)
+
+    def _of_fewer(self, level: Level, n: int, limits: Limits) -> Found | None:
+        """Return what parameters found for laws of fewer values give here, None where those laws are too far away.
+
+        How much less that is hardly depends on the level: levels near by share it.
+        """
+        if self._fewer is None or (level, n) in self._taken:
+            return self._taken.get((level, n))
+        found = self._fewer.found(level, n, limits)
+        if found is None:
+            return None
+        if self._less is None or self._less[0] != n or abs(self._less[1] - found.log_value) > _NEAR_FEWER:
+            g = self._floats(level, n)
+            if g is None or len(found.binding) != len(g.values):
+                return None
+            size, rows = found.log_value - found.excess, (found.weights, found.binding, found.saddle)
+            with np.errstate(all="ignore"):
+                whole = _evaluated(g, n, found.parameters, *rows, size, limits)
+            if whole is None or abs(whole.log_value - found.log_value) > _FAR_FROM_FEWER:
+                self._fewer = None
+                return None
+            self._less = n, found.log_value, found.log_value - whole.log_value
+        less = self._less[2]
+        self._taken[level, n] = replace(found, log_value=found.log_value - less, excess=found.excess - less)
+        return self._taken[level, n]
 
     def known(self, level: Level, n: int) -> Found | None:
         """Return the parameters that nobody has to search, None if there are none."""
