@@ -45,8 +45,8 @@ are, since for doubles their complements are 1."""
 
 def gaussian_log_delta(mu: float, eps: float) -> float:
     """Return log delta of mu-GDP at eps, in floats; -inf where it is too small for them."""
-    first = log_ndtr(-eps / mu + mu / 2.0)
-    second = eps + log_ndtr(-eps / mu - mu / 2.0)
+    first = float(log_ndtr(-eps / mu + mu / 2.0))
+    second = eps + float(log_ndtr(-eps / mu - mu / 2.0))
     return first + log1p(-exp(second - first)) if second < first else -inf
 
 

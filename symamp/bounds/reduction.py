@@ -147,9 +147,10 @@ def _enclosed(
 # ---------------------- A pair of inputs with the laws under every other input: what the bounds beyond the blanket need
 
 
-_FAR, _CLOSE, _OF_ERROR = 1e6, 1e-3, 0.75
-"""-log of what counts as no divergence; the relative distance of the two places that give a first slope; and how near
-the root is sought, in errors of the estimate: what is left of one is for evaluations that are above it."""
+_FAR, _CLOSE, _ALIKE, _OF_ERROR = 1e6, 1e-3, 0.5, 0.75
+"""-log of what counts as no divergence; the relative distance of the two places that give a first slope; how far from
+delta, in the logarithm, a saddle point may be at a known place to be of use; and how near the root is sought, in errors
+of the estimate: what is left of one is for evaluations that are above it."""
 
 
 def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
@@ -223,7 +224,9 @@ class PairOfInputs(PairBoundDefaults):
         if start is not None and is_known:
             at = start
             worst = max(self.triples, key=lambda t: estimate(t, at))
-            lowest = estimate_epsilon(worst.law, n, log_delta, place, at, lambda level: worst.saddle_estimate(level, n))
+            is_known = abs(estimate(worst, at) - log_delta) < _ALIKE
+        if start is not None and is_known:
+            lowest = estimate_epsilon(worst.law, n, log_delta, place, start, lambda x: worst.saddle_estimate(x, n))
         else:
             lowest, worst = max(((t.root(n, log_delta, place, start), t) for t in self.triples), key=itemgetter(0))
         if lowest in (0.0, inf):  # no data set says where to look

@@ -23,9 +23,9 @@ LARGEST_EPS = 300.0
 _SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY = 0.02, 0.01, 1e-13
 """A value may miss log delta by so much of the gap; where functions jump a bracket is narrowed to so much of what may
 be missed, relatively, and at most so far."""
-_STEPS, _TRUSTED = 8, 20.0
-"""Secant steps before the root is bracketed instead; up to how many times what may be missed the last one is not looked
-at."""
+_STEPS, _TRUSTED, _SHORT = 8, 20.0, 5e-3
+"""Secant steps before the root is bracketed instead; up to how many times what may be missed, and up to which part of
+the place, the last one is not looked at."""
 FEW, _ROUGH_TOLERANCE, _ASTRAY, _MOST_HEIGHT = 12, 1e-2, 5.0, 1e4
 """Saddle points: of no use for so few users, solved so closely for a start, better than one that they see so far from
 delta, in the logarithm; heights beyond so many times -log delta are cut off, so that a bracket is divided evenly."""
@@ -179,8 +179,10 @@ def falling_root(
             if abs(value) <= tolerance:
                 return x
             break
-        if abs(value) <= _TRUSTED * tolerance or following == x:
+        if (abs(value) <= _TRUSTED * tolerance and abs(following - x) <= _SHORT * x) or following == x:
             return following
+        if abs(value) <= tolerance:
+            return x
         there = miss(following)
         if there == inf:  # no more is asked of this bound
             return following
