@@ -27,8 +27,6 @@ from symamp.sums.large_values import LargePlan
 
 COARSEST, COARSE, CLOSER, _OF_MARGIN = 4.0, 0.05, 0.005, 0.8
 """The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
-_OF_SADDLE = 1.0
-"""So far below what is sought a saddle point rules out a part: next to nothing is missed."""
 _MOST_STEPS, _INSIDE = 6, 0.999
 """The most steps from one worst data set to the next, and how near to the last eps they go."""
 
@@ -315,9 +313,8 @@ class MaxOverPairs:
             level, least = Level.of_float(root), log_delta - ROUGH.gap
             if root != ordered:  # those that look worst first
                 scores = {id(p): p.saddle_estimate(level, n) for p in left}
-                left = sorted((p for p in left if scores[id(p)] > least - _OF_SADDLE), key=lambda p: -scores[id(p)])
+                left.sort(key=lambda p: -scores[id(p)])
                 ordered = root
-                continue
             other = left.pop(0)
             if all(
                 part.log_estimate(level, n, settings.rough) > least

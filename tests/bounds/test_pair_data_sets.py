@@ -290,3 +290,10 @@ def test_moments_know_that_rare_large_values_turn_round(largest, chance, eps, mo
         logs = gammaln(n - k + 1) - gammaln(others + 1) - gammaln(n - k - others + 1) - (n - k) * log(2.0)
         exact += weight * float(np.exp(logs) @ np.maximum(sums, 0.0)) / n
     assert 1.0 - 1e-6 < by_moments / exact < most
+
+
+def test_a_data_set_whose_saddle_points_are_poor_is_looked_at():
+    """A report of Harmony is one of binary response, whose few positive messages have no saddle point at small eps."""
+    asked = {"n": 1000, "delta": "1e-12"}
+    found = sa.epsilon(sa.Harmony(d=16, eps0=8), **asked)
+    assert found.lower == pytest.approx(sa.epsilon(sa.RandomizedResponse(k=2, eps0=8), **asked).lower, rel=1e-6)
