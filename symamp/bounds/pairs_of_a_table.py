@@ -94,11 +94,11 @@ def excesses(rows: Floats, e: float) -> Floats:
     return np.array([np.maximum(row - e * rows, 0.0).sum(axis=1) for row in rows])
 
 
-def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int, alone: Floats | None = None) -> Floats:
+def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Floats:
     """Return an estimate of log D_E at n users for all ordered pairs of rows, -inf on the diagonal.
 
     By saddle points on a grid of tilts that all pairs share: each costs one product of matrices. No divergence is above
-    that of one user: ``alone``, the ``excesses`` of the rows, if they are known.
+    that of one user.
     """
     return _log_divergences(rows, hidden, e_minus_one, n, excesses(rows, 1.0 + e_minus_one))[0]
 
@@ -106,9 +106,9 @@ def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int, al
 def _log_divergences(
     rows: Floats, hidden: Floats, e_minus_one: float, n: int, alone: Floats, enough: tuple[float, float] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the same with the tilts; where none is above the second of ``enough`` nearly nothing is done.
+    """Return the same with the tilts; ``alone`` are the ``excesses`` of the rows.
 
-    The first is a tilt at which that is seen.
+    Where no estimate is above the second of ``enough``, as is seen at the first, a tilt, nearly nothing is done.
     """
     with np.errstate(all="ignore"):
         score, tilt = np.log(alone), np.zeros_like(alone)
