@@ -98,7 +98,8 @@ def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pai
         return
     x = table.inputs
     if level is None:  # no eps is large enough for messages that x1 never sends: others at x1 hide nothing there
-        yield from (((x[i], x[j]), x[j]) for i, j in most_revealing(table))
+        # Where there are none it is the number of reports that tells, for every pair alike.
+        yield from (((x[i], x[j]), x[j]) for i, j in most_revealing(table) or table.pairs[:1])
         return
     yield from (((x[i], x[j]), x[other]) for i, j, other in worst_triples(table, level, n, ESTIMATED))
 

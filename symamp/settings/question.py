@@ -79,6 +79,8 @@ class Question:
         if crowd.parameters:
             told = "give a number, eps0=1 in the group or .at(eps0=1), or ask sa.largest_eps0"
             raise ArgumentError("groups", Problem("some groups have eps0 free"), told)
+        for _, subject in crowd.groups:
+            _require_budget(subject, "groups")
         numbers = crowd.numbers
         if victim is not None and (isinstance(victim, bool) or victim not in numbers):
             known = ", ".join(map(str, numbers))
@@ -176,14 +178,19 @@ def checked_subject(subject: Any) -> Subject:
         free = [p.name for p in subject.parameters]
         told = f"give numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"
         raise ArgumentError("mechanism", Problem(f"{subject!r} has {', '.join(free)} free"), told)
+    checked: Subject = subject
+    _require_budget(checked, "mechanism")
+    return checked
+
+
+def _require_budget(subject: Subject, argument: str) -> None:
+    """Refuse a finite local budget of which doubles do not search."""
     ratio = subject.local_ratio()
     if ratio is not sp.oo:
         with at_precision(64):
             if number(ratio)().log() > LARGEST_EPS:
                 wrong = Problem(f"the local budget of {subject!r} is too large")
-                raise ArgumentError("mechanism", wrong, f"the limit is {LARGEST_EPS:g}")
-    checked: Subject = subject
-    return checked
+                raise ArgumentError(argument, wrong, f"the limit is {LARGEST_EPS:g}")
 
 
 def _accuracy(gap: object, digits: object, doubles: str = "") -> tuple[int | None, Settings]:

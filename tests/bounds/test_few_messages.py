@@ -285,6 +285,14 @@ def test_with_many_positive_messages_the_bound_over_all_data_sets_stands_in():
     assert found == pytest.approx(other, rel=1e-2)
 
 
+@pytest.mark.parametrize("n", some([3, 5, 8], 1))
+def test_boxes_of_small_value_are_certified_where_no_tilt_helps(n):
+    for mechanism in (sa.UnaryEncoding.oue(D=2, eps0=1), sa.UnaryEncoding.rappor(D=2, eps0=1)):
+        answer = sa.delta(mechanism, n=n, eps="1/10")
+        assert answer.method == "few_messages"
+        assert verify(json.dumps(answer.certificate())).status == "valid"
+
+
 @pytest.mark.parametrize("mechanism", some([sa.Harmony(d=4, eps0=4), sa.DuchiVector(m=2, eps0=4)], 1))
 def test_pairs_of_each_share_are_bounded_by_it(mechanism):
     # The truth of binary response is 2.61797; a composition more costs 0.34 %, boxes the rest.

@@ -410,6 +410,12 @@ def test_levels_beyond_doubles_are_met_near_the_total_variation(delta):
     assert answer.lower <= answer.upper <= 26
 
 
+def test_levels_at_which_tilts_are_next_to_nothing():
+    steep = sa.FiniteMechanism([["1e-200", "1 - 1e-200"], ["1/9", "8/9"], [1, 0]]).near([("x0", "x1")])
+    answer = sa.epsilon(steep, n=2, delta="1e-6")
+    assert answer.lower <= 458.31978502143 <= answer.upper <= 458.3198  # log((1/9 - delta) 1e200): x2 hides nothing
+
+
 @pytest.mark.parametrize("rows", [[["1/3", "2/3"], ["1/2", "1/2"]], [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]]])
 def test_answers_about_tables_travel(rows):
     for mechanism in (

@@ -190,6 +190,13 @@ def test_noise_of_a_large_budget(who):
     assert (0.3 if "arrivals" not in who else 0) <= answer.lower <= answer.upper <= 1
 
 
+@pytest.mark.parametrize("mechanism", [TEN, sa.FiniteMechanism([["1/2", "1/2"], ["1/9", "8/9"]])])
+def test_no_eps_is_enough_where_the_number_of_reports_tells_of_a_removal(mechanism):
+    """With three users all reports arrive with probability 16/25 if the victim's is there."""
+    answer = sa.epsilon(mechanism, n=3, delta="1/2", participation=sa.participation(**LOST, **REMOVAL))
+    assert answer.lower == math.inf
+
+
 @pytest.mark.parametrize("who", [{"victim_drops": True}, {"dropout": "4/5", "leaks": "1/3"}, {"leaks": 1}])
 def test_reports_that_nobody_hides(who):
     """Others never send what the victim does, or what they send hides nothing: that she is there is seen."""

@@ -364,6 +364,12 @@ def test_what_is_refused():
         sa.epsilon(crowd, n=5, delta="1e-3")
     with pytest.raises(ArgumentError, match="victim"):
         sa.epsilon(m, n=5, delta="1e-3", victim=0)
+    steep = sa.FiniteMechanism([["1e-200", "1 - 1e-200"], ["1/2", "1/2"]])
+    with pytest.raises(ArgumentError, match=r"groups: the local budget .* is too large"):
+        sa.epsilon(
+            sa.heterogeneous([(1, steep), (1, sa.RandomizedResponse(k=2, eps0=1).table())], shuffled="data"),
+            delta="1e-3",
+        )
 
 
 def test_answers_are_of_the_one_type_and_plain_data():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, factorial, inf, ldexp, log, nextafter, sqrt
+from math import exp, factorial, inf, ldexp, log, nextafter, sqrt, ulp
 from typing import Protocol
 
 import numpy as np
@@ -291,7 +291,7 @@ def saddle_tilt(transform: Transform, payoff: type[TwoSided] = Kernel) -> float:
         with np.errstate(all="ignore"):  # what overflows is too large a tilt, or a step too far
             k, (pull, bend) = transform.cumulants(tilt(above)), payoff.pull(tilt(above))
             quotient = n * k.k1 / pull
-            slope = above * (k.k2 / k.k1 + bend / pull) if quotient > 0.0 else 1.0
+            slope = max(above * (k.k2 / k.k1 + bend / pull), ulp(0.0)) if quotient > 0.0 else 1.0
             step = -log(quotient) / slope if 0.0 < quotient < inf else _LARGEST_STEP
         low, high = (above, high) if quotient < 1.0 else (low, above)
         following = above * exp(max(min(step, _LARGEST_STEP), -_LARGEST_STEP))
