@@ -45,10 +45,18 @@ class Profile(OneRound, RoundProfile):
     epsilon in [0.0307..., 0.0309...]  (delta = 1e-8; 100 x (RandomizedResponse(k=10, eps0=1), n = 1,000,000))
     """
 
+    _internal_names = "of_users"
+
     @cached_property
-    def round(self) -> Round:
+    def round(self) -> ShuffledRound:
         """One round of the n users; SupportMismatchError for a method whose values are no bounds."""
         return ShuffledRound(_with_guarantee(self.question))
+
+    def of_users(self, n: int) -> Profile:
+        """Return the profile of another number of users; rounds of it share what is derived of rounds of this one."""
+        found = Profile(replace(self.question, n=n))
+        found.round = replace(self.round, question=found.question, like=self.round)
+        return found
 
     def sampled(self, *, n: Count, of: Count) -> GivenProfile:
         """Return the profile of a round of n users drawn from ``of`` people, uniformly and without replacement.
@@ -69,7 +77,7 @@ class Profile(OneRound, RoundProfile):
         if drawn >= people:
             raise ArgumentError("n", n, f"fewer users than the {people} people from whom they are drawn")
         Sample(self.subject, drawn, people)
-        base = ShuffledRound(replace(_with_guarantee(self.question), n=drawn))
+        base = replace(self.round, question=replace(self.question, n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import exp, expm1, inf, log, log1p, pi, sqrt
+from math import ceil, exp, expm1, floor, inf, log, log1p, pi, sqrt
 
+import numpy as np
 import sympy as sp
 from flint import arb, fmpq
 
@@ -31,6 +32,7 @@ from symamp.questions.profile import OneRound
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import COVERED, OF_GROUPS, Drawn, Sample
 from symamp.sums.divergence import Settings
+from symamp.sums.inversion import log_of_ball
 
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
 
@@ -41,8 +43,11 @@ _SLOW_POINT, _POINT_OF_BOXES, _OF_WIDTH, _OF_BOXES = 1e-3, 1.5e-2, 1 / 30, 9.0
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs, and need be no
 less than a part of the width of eps. Boxes of pairs are fewer where they are less close, and then there are more
 levels: the last says by how much they may be less close than other values."""
+_OF_SLOW = 4
+"""At so many levels floats tell how much less a slow bound is than a fast one; elsewhere a line through them does."""
 _FEW_LEVELS, _OF_FIRST = 4, 2.0
-"""So few are no curve; and how much more the first point of a slow bound takes than others, which take over from it."""
+"""So few are no curve; and how much more the first point of a slow bound takes than others, which take over from it:
+but not of boxes, whose search is a small part."""
 _FEW_USERS = 1_000
 """For at most this many users kernels need many frequencies, and data sets do not attain the bounds: the values and the
 levels of a curve are less fine."""
@@ -154,9 +159,14 @@ class Round:
 
 @dataclass(frozen=True)
 class ShuffledRound(Round):
-    """One round of n users whose messages are shuffled."""
+    """One round of n users whose messages are shuffled; what was derived of one ``like`` it, of other n, serves it."""
 
     question: Question
+    like: ShuffledRound | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: bounds are made again where they are needed."""
+        return {name: value for name, value in vars(self).items() if name not in ("_bounds", "like")}
 
     @property
     def text(self) -> str:
@@ -194,11 +204,18 @@ class ShuffledRound(Round):
         return _settings(self.question.n, width)
 
     def end(self, log_delta: float) -> float:
-        try:
-            # Farther than that of a slow bound.
-            return self._chosen[-1][0].root(self.question.n, log_delta, _search().rough)[0]
-        except PrecisionError:  # a root next to the local budget, where floats see no difference
-            return inf
+        whole = floor(log_delta)  # near questions share it
+        if whole not in self._ends:
+            try:
+                # Farther than that of a slow bound.
+                self._ends[whole] = self._chosen[-1][0].root(self.question.n, whole, _search().rough)[0]
+            except PrecisionError:  # a root next to the local budget, where floats see no difference
+                self._ends[whole] = inf
+        return self._ends[whole]
+
+    @cached_property
+    def _ends(self) -> dict[int, float]:
+        return {}
 
     def above(
         self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
@@ -224,12 +241,14 @@ class ShuffledRound(Round):
         # As many as there is time for, by what the middle one takes; they end where the fast bound hardly matters.
         last = max(len(levels) - 2, min(len(levels), _FEW_LEVELS))
         inside, ends = levels[:last], levels[last:]
-        work = self._evaluated(inside[len(inside) // 2], accuracy, far=False)[1]
-        some = curves.spread(inside, _OF_FIRST * own.most / max(work, 1.0))
+        middle = inside[len(inside) // 2]
+        work = self._evaluated(middle, accuracy, far=False)[1]
+        more_first = 1.0 if isinstance(self._chosen[0][1], NoiseInterval) else _OF_FIRST
+        some = curves.spread(inside, more_first * own.most / max(work, 1.0))
         slow = curves.descend(some, lambda e: point(e, own, far=False), accuracy.gap, own)
-        found = (*slow, *(point(e, own, far=True) for e in ends))
+        found = {point(middle, own, far=False), *slow, *(point(e, own, far=True) for e in ends)}
         if len(some) == len(inside) and not own.was_met:
-            return found
+            return tuple(sorted(found, key=lambda p: p.level))
         own.charge(own.most)
         own.is_spent()  # more effort has more of them
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
@@ -241,9 +260,16 @@ class ShuffledRound(Round):
         return is_quick if up else not self.question.victims
 
     def estimated(self, levels: Iterable[fmpq]) -> tuple[curves.CurvePoint, ...]:
-        levels, more = tuple(levels), (0.0, 2.0 * _POINT_OF_BOXES)  # boxes are less close than estimates say
-        found = zip(self._chosen[::-1], more, strict=False)
-        return _least_of_levels(p for (_, part), x in found for p in estimates(part, levels, self.question.n, x))
+        (_, fast), *slow = self._chosen[::-1]
+        levels = tuple(levels)
+        logs = np.array(_log_estimates(fast, levels, self.question.n))
+        for _, part in slow if levels else ():  # how much less it is hardly bends, but far out, where it matters little
+            step = ceil(len(levels) / _OF_SLOW)
+            found = _log_estimates(part, levels[::step], self.question.n)
+            losses = np.log1p([level_at(e).rough_minus_one() for e in levels])
+            less = np.array(found) + 2.0 * _POINT_OF_BOXES - logs[::step]  # boxes are less close than estimates say
+            logs += np.minimum(np.polyval(np.polyfit(losses[::step], less, len(less) - 1), losses), 0.0)
+        return _rough_points(levels, logs.tolist())
 
     def evidence(self, level: fmpq, width: float = USUAL_GAP) -> tuple[Evidence, ...]:
         """Return certified evaluations of a bound at a level E >= 1; the largest upper end bounds all pairs.
@@ -260,7 +286,15 @@ class ShuffledRound(Round):
             return self._known[level, accuracy, far]
         limits = Limits()
         at, best = level_at(level), tuple[Evidence, ...]()
-        for bound, part in self._chosen[::-1][: 1 if far else None]:
+        some = self._chosen[-1:] if far else self._chosen[::-1]
+        by_boxes = isinstance(some[-1][1], NoiseInterval)
+        for bound, part in some[::-1] if by_boxes else some:
+            if (
+                by_boxes
+                and best
+                and log_of_ball(largest_upper(best).ball) < part.log_estimate(at, self.question.n, accuracy.rough)
+            ):
+                break  # what takes long is not evaluated where boxes are less by an estimate
             first = part if part in bound.parts else None
             slow = part.estimate_error > 0.0
             boxes = max(_POINT_OF_BOXES, _OF_BOXES * accuracy.gap)
@@ -295,7 +329,15 @@ class ShuffledRound(Round):
 
     @cached_property
     def _data_sets(self) -> DataSetSearch:
-        return DataSetSearch(self.question.victims or self.question.subject)
+        return self.like._data_sets if self.like else DataSetSearch(self.question.victims or self.question.subject)
+
+    @cached_property
+    def _bounds(self) -> CandidateBounds:
+        if self.like:
+            return self.like._bounds
+        if self.question.victims:  # whoever it is, of all groups that are asked about
+            return OnlyBound(MaxOverPairs.of(p for v in self.question.victims for p in v.bound.parts))
+        return CandidateBounds(self.question.subject, self.question.method, many=True)
 
     @property
     def _chosen(self) -> tuple[tuple[MaxOverPairs, PairBound], ...]:
@@ -308,11 +350,7 @@ class ShuffledRound(Round):
         A slow bound comes before it if it helps: the smaller of both bounds at each level is a bound. And by how much
         the logarithm of delta is larger there than that of the data sets that are the worst.
         """
-        victims, n, settings = self.question.victims, self.question.n, _search()
-        if victims:  # whoever it is, of all groups that are asked about
-            ladder: CandidateBounds = OnlyBound(MaxOverPairs.of(p for v in victims for p in v.bound.parts))
-        else:
-            ladder = CandidateBounds(self.question.subject, self.question.method, many=True)
+        ladder, n, settings = self._bounds, self.question.n, _search()
         deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n, settings)[0])
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n, settings)
@@ -417,13 +455,17 @@ def evidence_below(found: Repeated, level: Level, n: int, width: float) -> Evide
     return Evidence.of(found, level, found.enclose(level, n, _settings(n, width)))
 
 
-def estimates(part: PairBound, levels: Iterable[fmpq], n: int, more: float = 0.0) -> tuple[curves.CurvePoint, ...]:
-    """Return about the points of a bound, or of data sets, at levels E >= 1, in floats: no bounds.
+def estimates(part: PairBound, levels: Sequence[fmpq], n: int) -> tuple[curves.CurvePoint, ...]:
+    """Return about the points of a bound, or of data sets, at levels E >= 1, in floats: no bounds."""
+    return _rough_points(levels, _log_estimates(part, levels, n))
 
-    ``more`` is by how much their logarithms are larger.
-    """
-    logs = ((e, part.log_estimate(level_at(e), n, _POINT.rough) + more) for e in levels)
-    values = ((e, Dyadic.of_float(exp(min(x, 0.0)))) for e, x in logs)
+
+def _log_estimates(part: PairBound, levels: Iterable[fmpq], n: int) -> list[float]:
+    return [part.log_estimate(level_at(e), n, _POINT.rough) for e in levels]
+
+
+def _rough_points(levels: Sequence[fmpq], logs: Sequence[float]) -> tuple[curves.CurvePoint, ...]:
+    values = ((e, Dyadic.of_float(exp(min(x, 0.0)))) for e, x in zip(levels, logs, strict=True))
     return tuple(curves.CurvePoint.of_ends(e, x, x) for e, x in values)
 
 

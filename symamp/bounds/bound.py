@@ -282,6 +282,10 @@ class MaxOverPairs:
         """Return the bound that reports its progress where an evaluation may take long."""
         return self
 
+    def for_many(self) -> MaxOverPairs:
+        """Return the bound for many levels: it may be a little larger where each takes less time."""
+        return self
+
     def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the parts, largest estimated divergence first."""
         if len(self.parts) == 1:

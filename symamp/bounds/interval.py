@@ -94,6 +94,9 @@ _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, Cut(-60)
 yet."""
 _SAME_CAP = 1.5
 """Caps that differ by less than this factor are as good as each other."""
+_OF_MANY = 8.0
+"""Where many levels are asked for messages and classes of other users cost so many times more: it is a part of a
+thousandth of eps, and each level takes half of the time."""
 _PLACES = 24
 """The number of places of compared inputs that are ranked for the sizes of cells."""
 
@@ -121,10 +124,12 @@ class _Ends(AllDataSetsPairBound):
 class NoiseInterval(PairBoundDefaults):
     """All pairs of inputs of an interval with noise: boxes of pairs, each by the pairs of its corners.
 
-    The worst corners are 0 and 1; ``ends`` is their bound, whatever the others hold.
+    The worst corners are 0 and 1; ``ends`` is their bound, whatever the others hold. A ``coarse`` one has fewer
+    messages and classes of other users, which cost so many times what they usually do.
     """
 
     noise: Noise
+    coarse: float = 1.0
 
     method: ClassVar[str] = "interval"
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
@@ -140,7 +145,7 @@ class NoiseInterval(PairBoundDefaults):
     @property
     def signature(self) -> Hashable:
         """The noise, and which bound it is."""
-        return self.method, self.noise
+        return self.method, self.noise, self.coarse
 
     @cached_property
     def _ends(self) -> dict[Cut, _Ends]:
@@ -176,13 +181,14 @@ class NoiseInterval(PairBoundDefaults):
 
     def _mass(self, log_delta: float) -> Cut:
         """Return where messages are cut for a divergence about this, without a cap."""
-        return Cut(_BITS_OF_CUT * floor((min(max(log_delta, _LEAST_LOG), 0.0) / log(2.0) - _BITS_LOST) / _BITS_OF_CUT))
+        bits = floor((min(max(log_delta, _LEAST_LOG), 0.0) / log(2.0) - _BITS_LOST) / _BITS_OF_CUT)
+        return Cut(0 if shape_of(self.noise).is_whole else _BITS_OF_CUT * bits, coarse=self.coarse)
 
     def cut(self, log_delta: float, n: int) -> Cut:
         """Return what is cut off for a divergence about this."""
         shape, cut = shape_of(self.noise), self._mass(log_delta)
         if shape.is_whole or shape.has_rate:
-            return Cut(0) if shape.is_whole else cut
+            return cut
         self._cuts[n] = cut._replace(cap=grid_of(self.noise, cut).cap_for(n, log_delta))
         return self._cuts[n]
 
@@ -190,7 +196,7 @@ class NoiseInterval(PairBoundDefaults):
         """Return the same for a level, by an estimate of the divergence of the ends."""
         shape, e = shape_of(self.noise), 1.0 + level.rough_minus_one()
         if shape.is_whole or shape.has_rate:
-            return Cut(0) if shape.is_whole else self._mass(self._at_one_end(level, n))
+            return self._mass(0.0 if shape.is_whole else self._at_one_end(level, n))
         cut = self._mass(grid_of(self.noise, _USUAL_CUT).best_cap(n, e)[1])
         cut, known = cut._replace(cap=grid_of(self.noise, cut).best_cap(n, e)[0]), self._cuts.get(n)
         is_near = known is not None and 1.0 / _SAME_CAP < known.cap / cut.cap < _SAME_CAP
@@ -615,6 +621,13 @@ def _by_blanket(
         return np.asarray(np.exp(np.minimum(best + room - log_unit, 700.0)) * (1.0 + 1e-12))
 
 
+class _OnePart(MaxOverPairs):
+    """The bound: of many levels a coarse one."""
+
+    def for_many(self) -> MaxOverPairs:
+        return MaxOverPairs(tuple(NoiseInterval(p.noise, _OF_MANY) for p in self.parts if isinstance(p, NoiseInterval)))
+
+
 def _noise_of(subject: Subject) -> Noise | None:
     mechanism, densities = subject.mechanism, subject.densities
     if isinstance(densities, IntervalDensities):
@@ -632,7 +645,7 @@ def interval_bound(subject: Subject) -> MaxOverPairs:
     """
     noise = _noise_of(subject)
     assert noise is not None
-    return MaxOverPairs((NoiseInterval(noise),))
+    return _OnePart((NoiseInterval(noise),))
 
 
 def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool:

@@ -22,6 +22,7 @@ from flint import acb, arb
 from symamp.decompositions.to_law import number
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Atom, Floats, Law, Number
+from symamp.numbers.disks import exponentials
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.rationals import fmpq_of, fraction_of
 from symamp.numbers.surroundings import BALL_BITS, at_precision
@@ -69,6 +70,8 @@ _CAPS, _CAP_RANGE, _LARGEST_EPS = 2.0 ** (np.arange(2.0, 120.0) / 3.0), 6.0, 30.
 _OF_SADDLE, _LOBE, _CLOSE = np.geomspace(0.05, 1.5, 32), np.linspace(0.0, 7.0, 32), 0.03
 """Tilts and frequencies of the estimate of what a cap leaves, in units of those of a normal law; and how
 near, in log delta, the level is found for which there is one."""
+_FAR = 50.0
+"""Up to this exponent exponentials in doubles are close to those in balls: their error is 2^-52 (4 + 34 exponents)."""
 _APART = 4.0
 """Messages whose ratios to the least density differ by less than this factor are one part of a remainder."""
 
@@ -130,6 +133,11 @@ class Shape:
         return number(-self._curvature)
 
     @cached_property
+    def _float_precision(self) -> float:
+        with at_precision(BALL_BITS):
+            return float(self.precision())
+
+    @cached_property
     def has_rate(self) -> bool:
         """Whether ratios are bounded."""
         return self.noise.local_ratio() is not sp.oo
@@ -189,6 +197,8 @@ class Shape:
         with at_precision(BALL_BITS):
             return exp(min(self.float_rate if self.has_rate else self.slope(self.reach(-10)), 700.0))
 
+    has_formula = True
+    """Whether the density of a message is that of usual noise at its distance."""
     places: tuple[float, ...] = ()
     others: tuple[float, ...] = ()
     """The inputs, where they are few; and those of other users that have a class."""
@@ -240,8 +250,20 @@ class Shape:
         return self.at(node - place)
 
     def densities(self, nodes: Sequence[float], place: float) -> Floats:
-        """Return the densities of messages on an input, next to the exact ones."""
-        return np.array([float(self.density(y, place)) for y in nodes])
+        """Return the densities of messages on an input, within a part of 2^-41 of the exact ones."""
+        if not (self.has_formula and self.is_usual):
+            return np.array([float(self.density(y, place)) for y in nodes])
+        z = np.abs(np.array(nodes) - place)
+        z = np.round(z * self.steps) / self.steps if self.steps else z
+        x = self.float_rate * z if self.has_rate else 0.5 * self._float_precision * z**2
+        wave = exponentials(-np.minimum(x, _FAR))
+        if self.is_logistic:
+            found = self.float_rate * wave / (1.0 + wave) ** 2
+        else:
+            found = (0.5 * self.float_rate if self.has_rate else self._height) * wave
+        for k in np.flatnonzero(x > _FAR).tolist():
+            found[k] = float(self.density(nodes[k], place))
+        return np.asarray(found)
 
     def weights(self, nodes: Sequence[float]) -> list[arb]:
         """Return the integrals of the functions that are 1 at one of the nodes, and 0 at the others."""
@@ -314,9 +336,13 @@ class Shape:
         return self.noise.survival(z)
 
     @cached_property
+    def _height(self) -> float:
+        return float(self.at(0.0))
+
+    @cached_property
     def scale(self) -> float:
         """About the scale of the noise: 1/(2 f(0))."""
-        return 0.5 / float(self.at(0.0))
+        return 0.5 / self._height
 
     def halves(self, a: float, b: float) -> tuple[arb, arb]:
         """Return the integrals from a to b of the functions that are 1 at one of the ends, and 0 at the other.
@@ -428,7 +454,7 @@ class _OfIntegers(Shape):
     def steep(self, cells: Floats) -> Floats:
         return np.zeros(len(cells))
 
-    bend, kink, has_rate, has_exponential_tail = 0.0, 0.0, False, False
+    bend, kink, has_rate, has_exponential_tail, has_formula = 0.0, 0.0, False, False, False
 
 
 class _OnIntegers(Shape):
@@ -470,7 +496,7 @@ class _OnCircle(Shape):
             self.bend, self._slope_of_angle = _above(9 / (64 * s * s)), _above(self._wide / s)
             self._slope_of_input = _above(1 / s)
 
-    unsupported, is_whole, kink, has_exponential_tail, is_logistic = None, True, 0.0, False, False
+    unsupported, is_whole, kink, has_exponential_tail, is_logistic, has_formula = None, True, 0.0, False, False, False
 
     def nodes(self, far: float) -> tuple[float, ...]:
         step = max((8.0 * _OF_ANGLES / self._missed) ** 0.5, self._end / _MOST_ANGLES)
@@ -529,7 +555,7 @@ class _InWindow(Shape):
     c is such that f'' <= c^2 f on all of the window. All that is bounded of f is so of f/N.
     """
 
-    has_rate, has_exponential_tail, is_logistic, is_whole = True, False, False, True
+    has_rate, has_exponential_tail, is_logistic, is_whole, has_formula = True, False, False, True, False
     longest = inf  # the rate is found on these cells
     first_cost = _FLAT_COST  # the chi-square hardly changes near the worst input of others
 
@@ -891,17 +917,18 @@ def _fixed(value: arb) -> Number:
 
 
 class Cut(NamedTuple):
-    """What is left out of noise: a mass on either side, and ratios to the least density above a cap."""
+    """What is left out of noise: a mass on either side, ratios to the least density above a cap, details if coarse."""
 
     log2_mass: int
     cap: float = inf
+    coarse: float = 1.0
 
 
 class Grid:
     """The messages and the other users' inputs of all tables above one noise, cut where so little mass is left."""
 
     def __init__(self, shape: Shape, cut: Cut) -> None:
-        self.shape, self.far, self.cap = shape, shape.reach(cut.log2_mass), cut.cap
+        self.shape, self.far, self.cap, self.coarse = shape, shape.reach(cut.log2_mass), cut.cap, cut.coarse
         with at_precision(BALL_BITS):
             self.outside = 0.0 if shape.is_whole else _above(shape.survival(arb(self.far) * shape.unit))
         self._bends = shape.bends(self.far)
@@ -980,8 +1007,8 @@ class Grid:
         told = np.cbrt(m * np.gradient(ratio, y) ** 2 + there * np.gradient(1.0 / ratio, y) ** 2)
         with np.errstate(divide="ignore"):
             most = float(((there - m) ** 2 * (1.0 / m + 1.0 / there)) @ wide) / float(told @ wide)
-            steps = np.minimum(steps, np.sqrt(6.0 * _TOLD * most) / told)
-        steps = np.minimum(steps, np.where(y < 1.0, _LONGEST, self.shape.scale))
+            steps = np.minimum(steps, np.sqrt(6.0 * _TOLD * self.coarse * most) / told)
+        steps = np.minimum(steps, np.where(y < 1.0, _LONGEST * self.coarse**0.5, self.shape.scale))
         steps = np.maximum(np.minimum(steps, 1.0 / self.shape.float_rate), min(_LEAST, 1.0 / self.shape.float_rate))
         last = self.shape.middle
         places = [(last, float(steps[0]))]
@@ -1050,12 +1077,13 @@ class Grid:
             """Return the place at a distance from the worst one: others far from it are hardly harmed."""
             return abs(start - far)
 
-        found = [0.0, self.shape.after(0.0, self._longest([(0.0, 1.0)], start, worst * (1.0 + self.shape.first_cost)))]
+        dearer = 1.0 + self.coarse * self.shape.first_cost
+        found = [0.0, self.shape.after(0.0, self._longest([(0.0, 1.0)], start, worst * dearer))]
         pairs = [(a, 1.0) for a in np.linspace(0.0, 1.0, 9)[:-1].tolist()]
         pairs += [(0.0, b) for b in np.linspace(0.0, 1.0, 9)[1:-1].tolist()]
         while found[-1] < middle and len(found) < _MOST_PLACES:
             last = found[-1]
-            own = self._chi_square(pairs, there(last)) * (1.0 + self.shape.first_cost)
+            own = self._chi_square(pairs, there(last)) * dearer
             longest = self._longest(pairs, there(last), max(worst * _NO_WORSE, own))
             if not start and 1.0 - 2.0 * last <= longest:
                 break

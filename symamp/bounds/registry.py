@@ -87,7 +87,7 @@ class CandidateBounds:
         self, subject: Subject, method: str | None, progress: Progress | None = None, *, many: bool = False
     ) -> None:
         proved = by_default(subject) if method is None else (named(method, subject),)
-        left_out = many and method is None
+        self._many, left_out = many, many and method is None
         self._analyses = tuple(a for a in proved if not (left_out and a.takes_seconds(subject.randomizers[0])))
         self._subject, self._progress = subject, progress
         self._made: dict[str, MaxOverPairs] = {}
@@ -96,6 +96,7 @@ class CandidateBounds:
     def _bound(self, found: Bound) -> MaxOverPairs:
         if found.name not in self._made:
             bound = found.bound(self._subject)
+            bound = bound.for_many() if self._many else bound
             self._made[found.name] = bound if self._progress is None else bound.watched(self._progress)
         return self._made[found.name]
 
@@ -195,7 +196,7 @@ class OnlyBound(CandidateBounds):
 
     def __init__(self, bound: MaxOverPairs) -> None:
         only = Bound("", ProofStatus.PROVED, "", "", "", (), lambda _: bound)
-        self._analyses, self._made, self._progress = (only,), {only.name: bound}, None
+        self._analyses, self._made, self._progress, self._many = (only,), {only.name: bound}, None, True
         self._floors = {}
 
 

@@ -469,7 +469,8 @@ class Fixed:
     ) -> tuple[Proof | None, Proof | None]:
         """Return what proves that so many users that count, of a subject, meet the goal, and that they miss it."""
         if not self.is_one_round:
-            return of_rounds(goal, numbers, cache(lambda x: self.whole(subject(x), count(x))))
+            first = None if self.by_coordinates else self._profile(subject(numbers.start), count(numbers.start))
+            return of_rounds(goal, numbers, cache(lambda x: self.whole(subject(x), count(x), first)))
 
         def profile(x: float, above: bool) -> Profile:
             about = subject(x)
@@ -487,20 +488,27 @@ class Fixed:
             (True,),
         )
 
-    def whole(self, subject: Any, count: int) -> Composition | CoordinateSums:
-        """Return the rounds of so many users that count; of one round by coordinates the view itself."""
-        is_one = self.by_coordinates and self.rounds == 1
-        return coordinate_sums(subject, count) if is_one else self.composition(subject, count)
+    def whole(self, subject: Any, count: int, like: Profile | None = None) -> Composition | CoordinateSums:
+        """Return the rounds of so many users that count; of one round by coordinates the view itself.
 
-    def composition(self, subject: Any, count: int) -> Composition:
+        What was derived of rounds ``like`` these, of the same subject, serves them, too.
+        """
+        is_one = self.by_coordinates and self.rounds == 1
+        return coordinate_sums(subject, count) if is_one else self.composition(subject, count, like)
+
+    def composition(self, subject: Any, count: int, like: Profile | None = None) -> Composition:
         """Return the rounds of so many users that count."""
         if self.by_coordinates:
             return coordinate_sums(subject, count).rounds(self.rounds)
-        is_crowd = isinstance(subject, HeterogeneousUsers)
-        one = Profile(Question.of_users(subject) if is_crowd else Question.of(subject, count, self.method))
+        alike = None if like is None or like.subject is not subject else like
+        one = alike.of_users(count) if alike else self._profile(subject, count)
         people = self.people if self.per_user is None else count * self.per_user
         drawn = one if people is None else one.sampled(n=count, of=people)
         return drawn.rounds(self.rounds)
+
+    def _profile(self, subject: Any, count: int) -> Profile:
+        is_crowd = isinstance(subject, HeterogeneousUsers)
+        return Profile(Question.of_users(subject) if is_crowd else Question.of(subject, count, self.method))
 
 
 def of_rounds(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf, isfinite, log, sqrt
 
 import numpy as np
@@ -102,9 +103,11 @@ def _search(g: floats.FloatClasses, n: int, limits: Limits) -> Found | None:
     bads = [floats.bad_part(g, n, v, _log_share(g, n, log_size)) for _, _, v in near]
     bad = max((b for b in bads if b is not None), default=None)
     best = None if bad is None else _Columns(g, n, near, log_size, limits).found(bad)
-    if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
+    if best is None or best.excess > _HOPELESS or limits.is_spent():
         return best
     best = _thinned(g, n, best, limits)
+    if not are_few:
+        return best
     p, is_sharp = best.parameters, best.excess <= SHARP
     # Poor parameters bear more smoothing: they need fewer frequencies, and |M|^N returns less often.
     factor = sqrt(min(floats.smoothing(n) / floats.SMOOTHER, 1.0) if is_sharp else _SMOOTHEST / floats.SMOOTHER)
@@ -340,10 +343,11 @@ def carried(
     gain: float | None = None,
     far: bool = False,
     enough: float = -inf,
+    drift: float = _DRIFT,
 ) -> Found | None:
     """Return parameters on the lines of a level near by, moved to suit this one; None where they do not suit it.
 
-    Their distance from the best constant data set may grow by ``_DRIFT``, unless they may come from ``far`` or give
+    Their distance from the best constant data set may grow by the ``drift``, unless they may come from ``far`` or give
     what is ``enough``. ``gain`` is E[G_+] of another pair of inputs, if they are of one: then units and the choice of c
     are those of this pair.
     """
@@ -360,7 +364,7 @@ def carried(
             rows, by_class = np.tile(weights, (len(found.log_terms), 1)), np.full(count, found.log_value)
             found = replace(found, binding=weights, weights=rows, rests=tall, by_class=by_class)
         log_size = max(floats.log_size_at(g.only([x]), n, v) for _, x, v in near)
-        is_good, drift = found.excess < SHARP, _DRIFT
+        is_good = found.excess < SHARP
         reached = _REACHED if is_good else _REACHED_POOR
         if gain is not None:
             reached, drift = _REACHED_RULED_OUT, _DRIFT_RULED_OUT
@@ -413,6 +417,14 @@ def _in_units(found: Found, unit: float) -> Found:
     return replace(found, parameters=scaled, log_value=found.log_value + log(unit), saddle=found.saddle / unit)
 
 
+def _for_users(found: Found, users: int, n: int) -> tuple[Found, float]:
+    """Return parameters of so many users for n of them, and the drift: their terms fall with all positive messages."""
+    if users == n:
+        return found, _DRIFT
+    terms = tuple(replace(t, lam=t.lam * (users - 1) / (n - 1)) for t in found.parameters.terms)
+    return replace(found, parameters=replace(found.parameters, terms=terms)), _DRIFT_OF_USERS
+
+
 # ---------------------- What searches have found for one pair of inputs: parameters that other levels near by take over
 
 _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
@@ -421,6 +433,8 @@ _MOST_KEPT, _MOST_SEARCHED = 256, 63
 _FAR_FROM_FEWER, _NEAR_FEWER = 0.05, 1.0
 """How far, in log delta, the bound of laws of fewer values may be from what their parameters give for all values; and
 up to which distance of levels the difference is used again."""
+_FEWER_USERS, _DRIFT_OF_USERS = 2.0, 5e-3
+"""Up to which factor the parameters of other numbers of users are taken over, and by how much they may be worse."""
 _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
 _JUST_ABOVE = 1.0 + 1e-3
@@ -588,18 +602,19 @@ class Searches:
     def _own(self, level: Level, n: int, limits: Limits) -> Found | None:
         if (level, n) in self._found:
             return self._found[level, n]
-        same = [searched for searched in self._searched if searched[0] == n]
-        g = self._floats(level, n) if same or not limits.is_spent() else None
+        near = [x for x in self._searched if n / _FEWER_USERS <= x[0] <= _FEWER_USERS * n]
+        g = self._floats(level, n) if near or not limits.is_spent() else None
         if g is None:
             return None
         # Laws that are merged may be more or fewer at another level.
-        nearest = sorted(same, key=lambda searched: abs(searched[1] - g.mean))
-        alike = [x for *_, x in nearest if x is not None and x.weights.shape[1] == len(g.values)][:_NEAREST]
-        found = _least(carried(x, g, n, limits) for x in alike)
+        near = sorted(near, key=lambda x: (x[0] != n, abs(x[1] - g.mean)))
+        same = ((users, x) for users, _, x in near if x is not None and x.weights.shape[1] == len(g.values))
+        alike = [_for_users(x, users, n) for users, x in islice(same, _NEAREST)]
+        found = _least(carried(x, g, n, limits, drift=drift) for x, drift in alike)
         if found is None:
             found = None if limits.is_spent() else search(g, n, limits)
             if found is None or found.excess > SHARP:  # what is poor may be less so elsewhere
-                found = _least([found, *(carried(x, g, n, limits, far=True) for x in alike)])
+                found = _least([found, *(carried(x, g, n, limits, far=True) for x, _ in alike)])
             if self._others is not None and found is not None:
                 self._others.add(n, g.gain, found)
             if found is None and limits.is_spent():  # other questions may ask for it again
