@@ -45,6 +45,12 @@ def named(name: object, setting: Setting) -> Bound:
     return BOUNDS[name]
 
 
+_ALL_TAKE_PART = (
+    "{} does if everyone takes part: leave participation out, say by colluders= how many may not take part, as if they "
+    "told all they know, or take noise with a finite local budget, such as sa.Laplace"
+)
+
+
 def by_default(subject: Subject) -> Iterator[Bound]:
     """Yield the proved bounds of which the smallest is taken, fast ones first.
 
@@ -57,8 +63,11 @@ def by_default(subject: Subject) -> Iterator[Bound]:
         found = (a for a in found if a.rank is not None and not a.skip_by_default(randomizer))
     # Else messages have a density: only bounds that are looser by themselves are triples.
     if (first := next(found, None)) is None:
-        ranked = (a for a in guaranteed if a.rank is not None)
+        ranked = [a for a in guaranteed if a.rank is not None]
         reasons = "; ".join(f"{a.name}: {a.unsupported_reason(subject)}" for a in ranked)
+        if (base := getattr(subject, "base", None)) is not None:
+            whole = next((a.name for a in ranked if a.unsupported_reason(base) is None), None)
+            reasons = reasons if whole is None else _ALL_TAKE_PART.format(whole)
         raise SupportMismatchError("mechanism", Problem(f"no bound applies to {subject!r}"), reasons)
     yield first
     yield from found

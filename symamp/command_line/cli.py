@@ -17,7 +17,7 @@ from symamp.accounting.privacy_profile import profile
 from symamp.accounting.several_reports import SEEN, SHUFFLED, several_reports
 from symamp.bounds.subject import Subject
 from symamp.command_line import options, output
-from symamp.command_line.compose import compose, renyi, tradeoff
+from symamp.command_line.compose import compose, renyi, risk, tradeoff
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.training import training
 from symamp.command_line.words import starting
@@ -198,7 +198,7 @@ def reports(found: Subject, **seen: Any) -> object:
     return several_reports(found, **seen)
 
 
-for command in (compose, renyi, tradeoff, training, *COMMANDS):
+for command in (compose, renyi, tradeoff, risk, training, *COMMANDS):
     app.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""The commands compose, renyi and tradeoff: many rounds, of one mechanism or listed in a TOML file."""
+"""The commands compose, renyi, tradeoff and risk: many rounds, of one mechanism or listed in a TOML file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from symamp.accounting.coordinates import MESSAGES, CoordinateSums, is_by_coordi
 from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
 from symamp.command_line import options
-from symamp.command_line.output import asked_of, print_answer, print_found, save_plot
+from symamp.command_line.output import asked_of, print_answer, print_found, save_plot, write_document
 from symamp.command_line.words import mentioned
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.reading import budget
+from symamp.questions.risk import RATES
 
 _UNSAID: dict[str, Any] = {
     **dict.fromkeys(("n", "method", "sampled_from", "participation")),
@@ -77,7 +78,7 @@ def _composition(
 
 
 def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of all three commands; ``whole`` is what they say about the rounds."""
+    """Add the options of all of the commands; ``whole`` is what they say about the rounds."""
 
     @wraps(command)
     def with_rounds(found: Any, **others: Any) -> None:
@@ -93,7 +94,6 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         options.view,
         options.gap,
         options.effort,
-        options.plot,
         options.as_json,
     )
     return added(with_rounds)
@@ -113,12 +113,15 @@ def _all(found: Any, given: dict[str, Any]) -> Composition:
 @click.command(cls=RoundsCommand)
 @options.eps_or_delta
 @options.certificate
+@options.written_to("--export", help="Write the profile (JSON) for `sa.GivenProfile.from_dict`; - prints it.")
+@options.plot
 @_asked
 def compose(
     whole: Composition,
     delta: str | None,
     eps: str | None,
     certificate: Path | None,
+    export: Path | None,
     plot: Path | None,
     as_json: bool,
     **fit: Any,
@@ -128,6 +131,8 @@ def compose(
     The rounds are those of a mechanism, or of a TOML file; the ends are certified.
     """
     answer = asked_of(whole, delta, eps, **fit)
+    if export is not None and write_document("export", whole.to_dict(), export):
+        return
     middle = answer.upper if delta is not None else float(sp.N(budget(eps)))
     save_plot(lambda: whole.plot([middle * k / 8 for k in range(4, 13)]), plot)
     print_answer(answer, certificate, as_json)
@@ -135,6 +140,7 @@ def compose(
 
 @click.command(cls=RoundsCommand)
 @options.numbers("--order", required=True, help="Orders above 1, separated by commas.")
+@options.plot
 @_asked
 def renyi(whole: Composition, order: list[str], plot: Path | None, as_json: bool, **fit: Any) -> None:
     """Bracket the Renyi divergence after one or many rounds.
@@ -146,6 +152,7 @@ def renyi(whole: Composition, order: list[str], plot: Path | None, as_json: bool
 
 @click.command(cls=RoundsCommand)
 @options.numbers("--level", required=True, help="Errors of the first kind, separated by commas.")
+@options.plot
 @_asked
 def tradeoff(whole: Composition, level: list[str], plot: Path | None, as_json: bool, **fit: Any) -> None:
     """Bracket the trade-off function (f-DP) of one or many rounds.
@@ -153,3 +160,15 @@ def tradeoff(whole: Composition, level: list[str], plot: Path | None, as_json: b
     The ends are certified.
     """
     print_found(whole.tradeoff(level, **fit), as_json, plot=plot)
+
+
+@click.command(cls=RoundsCommand)
+@click.option("--prior", default="1/2", metavar="NUMBER", help="Probability, before, of the input that is accused.")
+@options.numbers("--rates", default=",".join(RATES), help="False positive rates, separated by commas.")
+@_asked
+def risk(whole: Composition, prior: str, rates: list[str], as_json: bool, **fit: Any) -> None:
+    """Bracket what an attacker gains after one or many rounds.
+
+    The ends are certified.
+    """
+    print_found(whole.risk(prior=prior, rates=rates, **fit), as_json)

@@ -97,7 +97,7 @@ def asked_of(whole: Any, delta: str | None, eps: str | None, gap: str | None, ef
 
 def print_answer(answer: Answer, certificate: Path | None, as_json: bool) -> None:
     """Write the certificate where a file is named for it; print the bracket, and what there is to say of it."""
-    if certificate is not None and write_certificate(answer.certificate(), certificate):
+    if certificate is not None and write_document("certificate", answer.certificate(), certificate):
         return
     if as_json:
         print_json(answer.to_dict())
@@ -133,7 +133,8 @@ def print_found(
     if csv is not None:
         with _writing("csv", csv):
             found.to_csv(csv)
-    save_plot(draw or found.plot, plot)
+    if plot is not None:
+        save_plot(draw or found.plot, plot)
     if as_json:
         print_json(found.to_dict())
         return
@@ -141,13 +142,13 @@ def print_found(
         print_line(line)
 
 
-def write_certificate(certificate: dict[str, Any], file: Path) -> bool:
-    """Write a certificate to the file; return whether that is standard output."""
-    text = json.dumps(certificate)
+def write_document(name: str, document: dict[str, Any], file: Path) -> bool:
+    """Write what an option of this name asks for to its file; return whether that is standard output."""
+    text = json.dumps(document)
     if str(file) == "-":
         print(text)
         return True
-    with _writing("certificate", file):
+    with _writing(name, file):
         file.write_text(text + "\n", encoding="utf-8")
     return False
 

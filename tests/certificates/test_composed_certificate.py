@@ -236,6 +236,21 @@ def test_tradeoff_command_and_a_plot(tmp_path):
     assert "<svg" in file.read_text()
 
 
+def test_risk_command():
+    words = ("--k", "3", "--eps0", "1", "--n", "1e3", "--method", "blanket", "--rounds", "20", "--gap", "0.1", "--json")
+    found = json.loads(run("risk", "krr", *words, "--prior", "1/10", "--rates", "1/20, 0.5").output)
+    assert found == PROFILE.rounds(20).risk(prior="1/10", rates=["1/20", "0.5"], gap="0.1").to_dict()
+
+
+def test_an_exported_profile_is_read_again(tmp_path):
+    file = tmp_path / "rounds.json"
+    words = ("krr", "--k", "3", "--eps0", "1", "--n", "1e3", "--rounds", "20", "--method", "blanket", "--delta", "1e-6")
+    answer = json.loads(run("compose", *words, "--gap", "0.05", "--json", "--export", file).output)
+    document = json.loads(file.read_text())
+    assert document == json.loads(run("compose", *words, "--gap", "0.05", "--export", "-").output)
+    assert answer["lower"] < sa.GivenProfile.from_dict(document).epsilon("1e-6").upper < 1.05 * answer["upper"]
+
+
 def test_a_certificate_on_standard_output(capfd):
     words = ("krr", "--k", "3", "--eps0", "1", "--n", "1e3", "--rounds", "20", "--method", "blanket")
     found = run("compose", *words, "--delta", "1e-6", "--gap", "0.05", "--certificate", "-")
