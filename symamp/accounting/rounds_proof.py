@@ -29,9 +29,8 @@ from symamp.sums.kernels.tilted import Plan
 _ALL_DATA_SETS = "all_data_sets"
 _BITS_OF_POINTS, _BITS_OF_RATIOS = MORE_BITS[1], 256
 """How many bits the points of a curve have beyond their evaluations, and those of the largest ratio of a mechanism."""
-SLACK, MORE_SLACK, _MOST_SLACK = fmpq(1, 10**9), fmpq(1, 10**6), fmpq(1, 10**3)
-"""By this part of themselves ends are wider in a certificate, for roundings; where the verifier needs more room; and
-the lower one where a loss may be infinite: where its chord ends depends on the last bits of the points."""
+SLACK, MORE_SLACK = fmpq(1, 10**9), fmpq(1, 10**6)
+"""By this part of themselves ends are wider in a certificate, for roundings; and where the verifier needs more room."""
 
 _NEXT_TO_NOTHING = fmpq(1, 2**100)
 """What is claimed of a delta of 0 at exactly the largest losses, which balls do not tell from eps."""
@@ -110,14 +109,16 @@ class _Kind:
             proofs.append((p.level, Proof(at, high, seen), True))
         known = [(e, base.evidence(e, curve.width)) for e in levels]
         methods = {e.part.method for _, found in known for e in found}
-        plain = not question.victims and question.subject.participation is None
-        mechanism, listed = question.subject.randomizers[0].mechanism if plain else None, question
-        if _ALL_DATA_SETS in methods and len(methods) > 1 and mechanism is not None and mechanism.is_composed:
-            listed = Question.of(mechanism.listed, question.n, None)  # all points are to be about the table
+        mechanism, listed = None if question.victims else question.subject.randomizers[0].mechanism, question
+        made = mechanism if mechanism is not None and mechanism.is_composed else None  # of others
+        if _ALL_DATA_SETS in methods and len(methods) > 1 and made and question.subject.participation is None:
+            listed = Question.of(made.listed, question.n, None)  # all points are to be about the table
         for e, found in known:
             about = question if found[0].part.method == _ALL_DATA_SETS else listed
             at, high = At.of(sp.log(rational_of(e))), outward(largest_upper(found), up=True)
             proofs.append((e, proof_above(about, found, at, high), False))
+        if not proofs and made:  # no point is needed, but the mechanism is told by its triples
+            proofs.append((fmpq(1), proof_above(question, (), At.of(sp.Integer(0)), fmpq(1)), False))
         return proofs
 
     @cached_property
@@ -243,9 +244,9 @@ class RoundsProof:
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 
-        The ends are wider by a part in 10^9, for roundings, or in 10^6 where a plan depends on them, and the lower one
-        by one in 10^3 if a loss may be infinite. A lower end from cells of messages is not claimed, one by sums of
-        coordinates as it is. Of a delta of 0 at exactly the largest losses, which balls do not tell, 2^-100 is claimed.
+        The ends are wider by a part in 10^9, for roundings, or in 10^6 where a plan depends on them. A lower end from
+        cells of messages is not claimed, one by sums of coordinates as it is. Of a delta of 0 at exactly the largest
+        losses, which balls do not tell, 2^-100 is claimed.
 
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
@@ -276,8 +277,8 @@ class RoundsProof:
         def documents() -> Iterator[Data]:
             for alone in (False, True):  # points that are checked one by one, too, take twice the time
                 above = _side(kinds, sides[True], up=True, alone=alone)
-                for slack, more in ((SLACK, SLACK), (MORE_SLACK, MORE_SLACK), (MORE_SLACK, _MOST_SLACK)):
-                    low = outward(least, up=False) if sums else least.fraction * (1 - more) if is_listed else fmpq(0)
+                for slack in (SLACK, MORE_SLACK):
+                    low = outward(least, up=False) if sums else least.fraction * (1 - slack) if is_listed else fmpq(0)
                     yield data | {"claim": self._claimed(asked, low, most, slack), "above": above}
 
         return accepted(

@@ -56,6 +56,14 @@ def lesser(x: Number, y: Number) -> Number:
     return -larger(-x, -y)
 
 
+def fraction_below(x: Number) -> fmpq:
+    """Return a fraction that is at most a number, and hardly less: 0 for those that are not proved to exceed 2^-256."""
+    if isinstance(x, fmpq):
+        return x
+    mantissa, exponent = x.lower().man_exp() if x > arb(2) ** -256 else (0, 0)
+    return fmpq(mantissa) * fmpq(2) ** int(exponent)
+
+
 def largest(values: Iterable[arb]) -> arb:
     """Return the largest of some balls."""
     return reduce(arb.max, values)

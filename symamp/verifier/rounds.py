@@ -14,7 +14,7 @@ from typing import Any
 from flint import acb, arb, fmpq
 
 from . import sums
-from .check import INFINITY, Check, Number, is_at_most, larger, working
+from .check import INFINITY, Check, Number, fraction_below, is_at_most, larger, working
 from .documents import CrossedEnds, require, shaped
 from .evidence import kinds, triples
 from .mechanisms import Given, members
@@ -148,7 +148,9 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
         law = setting.who.triple(check, law.sampled(setting.rate), order)
         alike = not setting.who.removal and owner.is_symmetric((x0, x1), [x for x, _ in others])
         _require(len(orders) == 2 or alike, "the other order is missing")
-    return hull_below(_known(check, setting, curve, orders[0], orders[-1], law))
+        numbers = setting.who.numbers or [(fmpq(1), setting.n)]
+        certain = fraction_below(check.total(w * setting.who.limit(check, law, n, order) for w, n in numbers))
+    return hull_below(_known(check, setting, curve, orders[0], orders[-1], law), certain)
 
 
 def _known(

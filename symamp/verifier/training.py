@@ -18,7 +18,7 @@ from typing import Any
 from flint import acb, acb_mat, acb_poly, arb, arb_poly, fmpq
 
 from . import steps, sums
-from .check import MANY, MOST_PRECISION, MOST_WORK, Check, Number, working
+from .check import MANY, MOST_PRECISION, MOST_WORK, Check, Number, fraction_below, working
 from .claims import Claim, given, quoted
 from .documents import Verdict, require, shaped
 from .evidence import triples
@@ -210,9 +210,8 @@ class _Training:
         never = [(fmpq(c.ratio0) * fmpq(c.mass), fmpq(c.mass)) for c in law.components if c.ratio1 == 0]
         first, mass = (sum((x[i] for x in never), fmpq(0)) for i in (0, 1))
         with working(256):
-            hidden = (arb(first) * arb(mass) ** (t - 1)).lower()
-            mantissa, exponent = hidden.man_exp() if hidden > arb(2) ** -256 else (0, 0)
-        return sum((fmpq(p) for _, p, q in law.singular if q == 0), fmpq(mantissa) * fmpq(2) ** int(exponent))
+            hidden = fraction_below(arb(first) * arb(mass) ** (t - 1))
+        return sum((fmpq(p) for _, p, q in law.singular if q == 0), hidden)
 
     def _point(self, i: int, name: str, t: int, up: bool) -> tuple[fmpq, fmpq]:
         """Return the ends of a point, after a proof that they enclose the divergence of an epoch."""

@@ -273,9 +273,21 @@ def test_a_plan_that_depends_on_roundings_has_more_room():
 
 
 def test_losses_that_may_be_infinite_have_a_certified_lower_end():
-    """The chord after the last points ends where their last bits say, and so does the largest loss."""
-    profile = sa.profile(sa.FiniteMechanism([["0", "1"], ["2/3", "1/3"]]), n=3)
-    for eps in (0, "log(3)", "log(9)"):
-        found = profile.rounds(2).delta(eps)
+    """The verifier knows the chance of an infinite loss itself: no chord after the last points says what is left."""
+    for share, eps in (
+        (Fraction(2, 3), 0),
+        (Fraction(2, 3), "log(3)"),
+        (Fraction(2, 3), "log(9)"),
+        (Fraction(3, 8), 3),
+    ):
+        found = sa.profile(sa.FiniteMechanism([["0", "1"], [share, 1 - share]]), n=3).rounds(2).delta(eps)
         claim = checked(found)["claim"]
-        assert 0.998 * found.lower < Fraction(claim["lower"]) <= Fraction(8, 9) <= Fraction(claim["upper"])
+        truth = 1 - (1 - share) ** 2
+        assert (1 - 2e-6) * found.lower < Fraction(claim["lower"]) <= truth <= Fraction(claim["upper"])
+
+
+def test_rounds_of_what_is_made_of_others_whose_losses_are_all_below_eps():
+    pair = sa.joint([sa.RandomizedResponse(k=2, eps0="1/1000")] * 2)
+    for who in (None, sa.participation(dropout="1/5")):
+        found = sa.profile(pair, n=3, participation=who).rounds(2).delta("1/10")
+        assert checked(found)["claim"]["upper"] == "0"
