@@ -462,7 +462,7 @@ def _described(
     mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
     every = [t for part in parts for t in (part, *part.fixed_background)] + [e.part for e in below]
     named = {x for t in every if is_triple(t) for x, _ in t.dataset}
-    listed = "all_data_sets" in methods
+    listed = "all_data_sets" in methods or any(side.tilt is not None for side in above)
     is_table = mechanism is not None and (mechanism.listed if listed else mechanism).numeric is not None
     if mechanism is not None and not is_table and not mechanism.is_composed:
         # Laws that stand for those of inputs are listed themselves.

@@ -150,6 +150,9 @@ ANSWERS = {
     "a law of one's own": lambda: sa.delta([(75, 25, "1/100"), (25, 75, "1/100")], n=1000, eps="1/10"),
     "two attributes": lambda: sa.delta(sa.joint([TERNARY] * 2), n=1000, eps="1/10"),
     "one attribute": lambda: sa.delta(sa.joint([COIN] * 2, neighbours="one_attribute"), n=1000, eps="1/10"),
+    "three attributes, few users": lambda: sa.delta(
+        sa.joint([sa.FiniteMechanism([["7/15", "8/15"], ["5/8", "3/8"]])] * 3), n=2, eps="1/10"
+    ),
     "in parallel": lambda: sa.delta(sa.parallel([("1/2", COIN), ("1/2", TERNARY)]), n=1000, eps="1/10"),
     "worst inputs only": lambda: sa.delta(sa.families.PrivKV(s=4, d=64, eps0=1), n=1000, eps="1/10"),
     "harmony": lambda: sa.epsilon(sa.families.Harmony(d=10, eps0=2), n=10**5, delta="1e-6"),
