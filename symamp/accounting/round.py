@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from math import ceil, exp, expm1, floor, inf, log, log1p, pi, sqrt
 
 import numpy as np
@@ -45,9 +46,10 @@ less than a part of the width of eps. Boxes of pairs are fewer where they are le
 levels: the last says by how much they may be less close than other values."""
 _OF_SLOW = 4
 """At so many levels floats tell how much less a slow bound is than a fast one; elsewhere a line through them does."""
-_FEW_LEVELS, _OF_FIRST = 4, 2.0
-"""So few are no curve; and how much more the first point of a slow bound takes than others, which take over from it:
-but not of boxes, whose search is a small part."""
+_FEW_LEVELS, _OF_FIRST, _BETWEEN = 4, 2.0, 4
+"""So few are no curve; how much more the first point of a slow bound takes than others, which take over from it, if it
+is not of boxes of pairs; and in how many parts fast points divide what is between far levels, where it is not, either:
+there a chord is far above."""
 _FEW_USERS = 1_000
 """For at most this many users kernels need many frequencies, and data sets do not attain the bounds: the values and the
 levels of a curve are less fine."""
@@ -240,11 +242,13 @@ class ShuffledRound(Round):
             return curves.descend(levels, lambda e: point(e, own, far=far), accuracy.gap, own)
         # As many as there is time for, by what the middle one takes; they end where the fast bound hardly matters.
         last = max(len(levels) - 2, min(len(levels), _FEW_LEVELS))
-        inside, ends = levels[:last], levels[last:]
+        is_boxes = isinstance(self._chosen[0][1], NoiseInterval)
+        parts = 1 if is_boxes else _BETWEEN
+        inside = levels[:last]
+        ends = [a + (b - a) * k / parts for a, b in pairwise(levels[last - 1 :]) for k in range(1, parts + 1)]
         middle = inside[len(inside) // 2]
         work = self._evaluated(middle, accuracy, far=False)[1]
-        more_first = 1.0 if isinstance(self._chosen[0][1], NoiseInterval) else _OF_FIRST
-        some = curves.spread(inside, more_first * own.most / max(work, 1.0))
+        some = curves.spread(inside, (1.0 if is_boxes else _OF_FIRST) * own.most / max(work, 1.0))
         slow = curves.descend(some, lambda e: point(e, own, far=False), accuracy.gap, own)
         found = {point(middle, own, far=False), *slow, *(point(e, own, far=True) for e in ends)}
         if len(some) == len(inside) and not own.was_met:

@@ -310,6 +310,6 @@ def test_where_pairs_of_many_shares_stand_in_one_cell_the_bound_over_all_data_se
 
 @pytest.mark.slow
 def test_curves_of_many_levels_leave_out_what_takes_seconds_at_one():
-    # With searches at few levels in place of quick bounds at many the upper end was 2.4155.
+    # With searches at few levels in place of quick bounds at many the upper end was 2.4155, without any far out 2.336.
     bracket = sa.profile(sa.Harmony(d=2, eps0=4), n=1000).rounds(2).epsilon("1e-6")
-    assert 2.11 <= bracket.lower <= bracket.upper <= 2.33
+    assert 2.11 <= bracket.lower <= bracket.upper <= 2.28
