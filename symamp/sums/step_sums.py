@@ -205,6 +205,7 @@ class FloatVictim:
         bits = _BITS + 4 * users.bit_length() + max(int(-log2(gain)), 0) + int((peak - here) / log(2.0))
         return StepPlan(thresholds[best], theta, nodes, last, bits, scale + float(values[best]))
 
+    @np.errstate(all="ignore")  # what is no number is no value
     def _values(
         self, others: Sequence[FloatSteps], theta: float, thresholds: Sequence[int], nodes: int, last: int
     ) -> Floats:
