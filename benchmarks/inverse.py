@@ -67,6 +67,8 @@ QUESTIONS: dict[str, Callable[[], Any]] = {
     "rounds krr": lambda: sa.most_rounds(KRR.at(eps0=6), n=10**6, eps=1, delta="1e-8"),
     "rounds piecewise": lambda: sa.most_rounds(NUMBER.at(eps0=4), n=10**6, eps=1, delta="1e-8"),
     "rounds laplace": lambda: sa.most_rounds(sa.Laplace(eps0=4), n=10**6, eps=1, delta="1e-8"),
+    "rounds logistic": lambda: sa.most_rounds(sa.Logistic(eps0=4), n=10**5, eps=1, delta="1e-8"),
+    "rounds gaussian": lambda: sa.most_rounds(sa.Gaussian(sigma=1), n=10**5, eps=1, delta="1e-8"),
     "rounds sample": lambda: sa.most_rounds(
         sa.profile(KRR.at(eps0=6), n=10**5).sampled(n=10**5, of=10**6), eps=1, delta="1e-8"
     ),

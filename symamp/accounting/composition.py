@@ -243,7 +243,7 @@ class Composition(HasCurve, Accounted):
     True
     """
 
-    _internal_names = "delta_of is_estimated is_slow known log_estimate of"
+    _internal_names = "delta_of is_estimated is_slow known log_estimate of repeated"
 
     rounds: tuple[tuple[Round, int], ...]
 
@@ -251,6 +251,12 @@ class Composition(HasCurve, Accounted):
     def of(rounds: Iterable[tuple[Round, int]]) -> Composition:
         """Return the composition; equal rounds are counted together."""
         return Composition(RoundPairs.of(rounds).rounds)
+
+    def repeated(self, times: int, places: dict[Any, tuple[float, float]]) -> Composition:
+        """Return all rounds so many times; other numbers of times that share ``places`` share points."""
+        found = Composition.of((one, count * times) for one, count in self.rounds)
+        vars(found)["known"] = RoundPairs(found.rounds, places)
+        return found
 
     @cached_property
     def known(self) -> RoundPairs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, floor, fsum, inf, log, sqrt
 from typing import Any, Self
@@ -25,15 +25,16 @@ from symamp.numbers.surroundings import at_precision, undisturbed
 # What is tuned of grids: points, each of which takes certified sums, against width. Every grid gives a bound.
 LARGEST_ROUNDS = 10**6
 """More are refused."""
-_BEYOND = 1e-6
-"""The part of delta that all losses beyond the grid may take."""
+_BEYOND, _BEYOND_SPARSE = 1e-6, 1e-3
+"""The part of delta that all losses beyond the grid may take; and where points of the upper end cost much."""
 _LARGEST_EXCESS = 800.0
 """Losses that are so much larger than eps count as infinite: e^-800 is below all doubles."""
 _FAR_BEYOND, _FLAT = 15.0, 1 + fmpq(1, 10_000)
 """Points so far above eps tell nothing of it, nor do those before them where the curve falls by less than this factor
 up to there."""
-_CENTRES, _LOG_DELTAS = 4.0, 10.0
-"""Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten."""
+_CENTRES, _LOG_DELTAS, _NEAR_CENTRES = 4.0, 10.0, 0.5
+"""Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten; and those about
+other numbers of the same rounds where centres are so near."""
 _TAIL_POINTS, _SPARE_BITS = 60, 200
 """Points up to the local budget where no loss may be infinite, and how many bits below delta points are kept: rules of
 thumb."""
@@ -76,9 +77,13 @@ class Pairs:
 
 @dataclass(frozen=True)
 class RoundPairs:
-    """Rounds, each with how often it is run, and the pairs that dominate all of them or are dominated."""
+    """Rounds, each with how often it is run, and the pairs that dominate all of them or are dominated.
+
+    Other numbers of the same rounds may share ``places``: where the first grid of a kind is, its centre and log delta.
+    """
 
     rounds: tuple[tuple[Round, int], ...]
+    places: dict[Any, tuple[float, float]] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, rounds: Iterable[tuple[Round, int]]) -> Self:
@@ -129,8 +134,12 @@ class RoundPairs:
         widest = max(r.deviation for r, _ in self.rounds)
         ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
         place = ratio, _LOG_DELTAS * floor(log_delta / _LOG_DELTAS)
+        kind = up, composition_gap(gap), tail, even, checked_effort(effort), rough
+        first = place if self.places is None else self.places.setdefault(kind, place)
+        if abs(first[0] - ratio) * widest <= _NEAR_CENTRES and abs(first[1] - place[1]) <= _LOG_DELTAS:
+            place = first
         alone = level if up and self.count == 1 else None
-        key = (up, *place, composition_gap(gap), tail, even, checked_effort(effort), alone, rough)
+        key = (up, *place, *kind[1:5], alone, rough)
         if key not in self._made:
             self._made[key] = self._pairs(*key)
         return self._made[key]
@@ -160,17 +169,18 @@ class RoundPairs:
             budget_ = found.budget
             centre = s * s * ratio
             left = s * sqrt(2.0 * log(1e3 * count * (1.0 + (min(budget_, 10.0) / s) ** 2))) - centre
-            end = found.end(log_delta + log(_BEYOND / self.count))
+            slow = found.is_slow and not even
+            log_beyond = log_delta + log((_BEYOND_SPARSE if slow else _BEYOND) / self.count)
+            end = found.end(log_beyond)
             if end == inf:  # some loss is infinite with a larger probability
-                end = centre + s * sqrt(-2.0 * (log_delta + log(_BEYOND / self.count)))
+                end = centre + s * sqrt(-2.0 * log_beyond)
             end = max(end, left)
             far = max(_LARGEST_EXCESS + 2.0 * ratio * self.mu**2, left)
             if not tail:
                 end = min(end, far)
             reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
             width = gap or (found.gap if up else found.gap_below)
-            sparse = up and found.is_slow and not even
-            grid = Grid(centre, s, min(end, budget_), points_for(width), even, sparse)
+            grid = Grid(centre, s, min(end, budget_), points_for(width), even, up and slow)
             levels, tails = (
                 tuple(e for e in part if top is None or e < top)
                 for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))

@@ -163,9 +163,9 @@ _WIDTH, _WIDEST, _DELTA_GAP = 4.0, 3e-2, 1e-2
 _SLOW_WIDTHS = {"quick": 4e-2, "default": 8e-2, "thorough": 3e-2}
 """The width of eps of bounds that cost much at each point: with that of "default" 2 % fewer rounds are proved than with
 that of "thorough", and in two thirds of the time."""
-_COARSE, _LIKE_NORMAL = 0.1, 0.15
-"""The width of eps of estimates that find a place to begin, where rare losses make the logarithm of delta differ from
-that of the normal law by more than this part."""
+_CLIFF, _COARSE, _LIKE_NORMAL = 0.4, 0.1, 0.15
+"""How near a place to begin is sought by the normal law where the bound changes; and the width of eps of estimates that
+find one, where rare losses make the logarithm of delta differ from that of the normal law by more than this part."""
 _APART = 2.0
 """How far apart, in places, ends are expected, in units of the width of eps, or of half the width of a round: eps grows
 as the root of n or of rounds, and with half of eps0."""
@@ -376,8 +376,10 @@ def most_rounds(
         one = fixed.composition(fixed.seen(mechanism), count)
         given, named = (*_users(n), *fixed.shown), _named(mechanism, fixed.participation)
 
+    places: dict[Any, tuple[float, float]] = {}
+
     def many(x: float) -> Composition:
-        return Composition.of((found, count * round(x)) for found, count in one.rounds)
+        return one.repeated(round(x), places)
 
     numbers = Range(1.0, float(LARGEST_ROUNDS // one.count), True, 1.0, grain=1.0)
     private, violated = of_rounds(goal, numbers, many, is_known=True)
@@ -556,7 +558,7 @@ def of_rounds(
         looked_at.append(x)
         return gaussian_log_delta(whole(x).mu, value)
 
-    begun = numbers if numbers.near else guessed(goal, numbers, roughly)
+    begun = numbers if numbers.near else guessed(goal, replace(numbers, accuracy=_CLIFF), roughly)
     slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
     begun = replace(begun, slope=slope)
 
