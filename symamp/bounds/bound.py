@@ -92,6 +92,10 @@ class PairBoundDefaults(Protocol):
         """The data sets (x0, x, ..., x), one for each class of inputs x, where the part is known by them; else none."""
         return ()
 
+    def steepest(self, n: int) -> tuple[PairBound, ...]:
+        """Return data sets of which the largest falls in eps about as this one does; none if that is itself."""
+        return self.fixed_background
+
     @property
     def looser_proxy(self) -> PairBound | None:
         """A part for the same inputs whose divergence is at least this one's and is evaluated sooner, None if none."""
@@ -380,6 +384,8 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
         if found.is_at_most(limit):
             return found
     margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
+    if margin <= 0.0 and part.estimate_error > 0.0:  # with parameters of another pair perhaps, which are poor here
+        margin = log_of_ball(whole) - part.log_estimate(level, n, settings.usual)
     rough = (min(_OF_MARGIN * abs(margin), COARSEST),) if part.estimate_error > 0.0 else (COARSE, CLOSER)
     is_hopeless = isinstance(limit, fmpq) and margin < -COARSE  # a given goal: how far above it does not matter
     for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):

@@ -74,7 +74,9 @@ _FARTHER, _FEWEST = 1.03, 300
 fewer users, for whom the estimate is too low: it takes long, and was above that of the worst pair."""
 _POOR = 0.4
 """Nor one whose parameters for the ends are farther above a data set than this, in log delta."""
-_MOST_PLACES, _MOST_PAIRS = 150, 1_500
+_SURE = 2.5e-3
+"""How far, in log delta, beyond the place where the bound is to be delta it is asked: a second trial takes as long."""
+_MOST_PLACES, _MOST_PAIRS = 300, 3_000
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _NEAR, _STRAIGHT = 0.1, 0.02
 """Up to which distance, in log delta, a straight line says where the bound is delta; and, as a part of eps, roughly how
@@ -135,7 +137,7 @@ class NoiseInterval(PairBoundDefaults):
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-3
-    cost: ClassVar[float] = 3.3
+    cost: ClassVar[float] = 6.0
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -262,8 +264,9 @@ class NoiseInterval(PairBoundDefaults):
             if more >= _NEAR:
                 there = root + more / slope
                 slope = (aim - ends.log_estimate(Level.of_float(there), n, settings.usual)) / (there - root)
-            self._lines[n] = root + more / slope, log_delta, boxes.slope
-            return root + more / slope
+            place = root + (more + _SURE) / slope
+            self._lines[n] = place, log_delta, boxes.slope
+            return place
         return (1.0 + _ROOM) * root
 
     def _boxes(self, eps: float, n: int, settings: Settings) -> _Boxes | None:
@@ -398,11 +401,10 @@ class _Boxes:
             if not high.any() or (before < inf and log(before / least) < _GAINED * log(before / self.aim)):
                 break
             costs = [np.maximum(x - k, 0.0) * self.slope for x, k in zip(kappas, self.least, strict=True)]
-            firsts = costs[0][:, None] >= costs[1]
             with np.errstate(divide="ignore", invalid="ignore"):
-                over = np.where(high, np.log(known / self.aim), 0.0)
-            first, rows = self._cut(first, costs[0], np.where(firsts, over, -1.0), high)
-            second, columns = self._cut(second, costs[1], np.where(firsts, -1.0, over).T, high.T)
+                over = np.where(high, np.log(known / self.aim) / (costs[0][:, None] + costs[1]), 0.0)
+            first, rows = self._cut(first, costs[0], over, high)
+            second, columns = self._cut(second, costs[1], over.T, high.T)
             shape, known = known.shape, np.where(self._compared(first, second), known[np.ix_(rows, columns)], 0.0)
             if known.shape == shape or (known > self.aim).sum() > _MOST_PAIRS:
                 break
@@ -457,14 +459,14 @@ class _Boxes:
     ) -> tuple[tuple[float, ...], NDArray[np.int_]]:
         """Return the places with some more between the ends of cells of high boxes.
 
-        A cell is cut where it loses more than a part of the room, into as many parts as boxes in which it loses most
-        are ``over`` the aim, in the logarithm. And of which cell each of theirs is a part.
+        A cell is cut where it loses more than a part of the room, into as many parts as lose less, by the part ``over``
+        of what both cells of a high box lose. And of which cell each of theirs is a part.
         """
         found, most = set(places), over.max(axis=1)
         for k in np.flatnonzero(high.any(axis=1)).tolist():
-            size, cost = places[k + 1] - places[k], float(costs[k])
-            if most[k] > 0.0 and cost > _WORTH * self.room and size > _LEAST:
-                share = 1.0 - float(most[k]) / cost
+            size = places[k + 1] - places[k]
+            if costs[k] > _WORTH * self.room and size > _LEAST:
+                share = 1.0 - float(most[k])
                 parts = min(ceil(share**-_POWER), _PARTS) if 0.0 < share < 1.0 else _PARTS if most[k] < inf else 2
                 found |= {self.grid.shape.rounded(places[k] + i / parts * size) for i in range(1, max(parts, 2))}
         cut = tuple(sorted(found))

@@ -50,7 +50,7 @@ _FARTHEST = -60, 100.0
 """Noise that is farther away, in units of 1/c, with a chance of 2^-60 has tails for which there would be many cells."""
 _FINE, _GROWTH = 256, (0.02, 0.05)
 """Cells on which q is bounded: their number on the interval, their growth beyond it, and the part of 1/c they reach."""
-_FIRST_COST, _FLAT_COST, _NO_WORSE = 1.5e-4, 5e-4, 0.992
+_FIRST_COST, _FLAT_COST, _NO_WORSE = 1.5e-4, 1e-3, 0.992
 """What the first cell of other users' inputs may cost of the chi-square; how large, relatively, that of an inner input
 may become by thinning."""
 _LEAST_SQUARE = 2.0**-10
@@ -63,7 +63,7 @@ _OF_ANGLES, _MOST_ANGLES = 5e-5, 300
 """What cells of angles may miss, relatively; and of how many there may be on either side."""
 _SEARCHED = np.geomspace(1e-3, 30.0, 90)
 """Tilts of remainders, in units of a rough guess."""
-_MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 16, 1.001
+_MOST_HEIGHT, _ROUNDS, _MORE = 300.0, 60, 1.001
 """The largest s X of a remainder; rounds until its kappa is nearly found, and what then may be missing."""
 _CAPS, _CAP_RANGE, _LARGEST_EPS = 2.0 ** (np.arange(2.0, 120.0) / 3.0), 6.0, 30.0
 """Caps of ratios that are tried where these are unbounded, around what decides alone; and up to which epsilon."""

@@ -49,8 +49,9 @@ _LEAST_SHARE = 0.1
 """Of the pairs, those whose rows differ least: their saddle points are not looked for."""
 _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 """The gap of bounds on many pairs at once. With more terms than that, one pair by itself rules out most others."""
-_MOST, _MOST_UNITS = 30_000_000, 4.0
-"""Triples (pair, x, y) that take seconds; and above how many units cells of frequencies make no bound less than one."""
+_MOST, _MOST_UNITS, _FEW = 30_000_000, 4.0, 20
+"""Triples (pair, x, y) that take seconds; above how many units cells of frequencies make no bound less than one; and
+for how many pairs they take no longer than without."""
 
 # ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
 
@@ -544,9 +545,9 @@ def common_bounds(
         limits.charge(TRIPLES.of(len(pairs) * rows.size))
         return rough_bounds(rows, *asked(pairs), n, log_unit)
     worst, parameters = of
-    for has_cells, share in ((False, 1), (True, 4)):
+    for has_cells, share in ((False, 1), (True, 4))[len(pairs) <= _FEW :]:
         # What rougher ones show to be at most 1 unit, or very many, is not looked at again.
-        left = np.flatnonzero((found > 1.0) & (found < _MOST_UNITS) if has_cells else np.isnan(found)).tolist()
+        left = np.flatnonzero(~((found <= 1.0) | (found >= _MOST_UNITS))).tolist()
         if left:
             limits.charge(TRIPLES.of(len(left) * rows.size * (3 + len(parameters.terms)) * share))
             some = [worst, *(pairs[k] for k in left)]

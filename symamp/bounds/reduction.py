@@ -229,6 +229,7 @@ class PairOfInputs(PairBoundDefaults):
             lowest = estimate_epsilon(worst.law, n, log_delta, place, start, lambda x: worst.saddle_estimate(x, n))
         else:
             lowest, worst = max(((t.root(n, log_delta, place, start), t) for t in self.triples), key=itemgetter(0))
+        self._leading[n] = worst
         if lowest in (0.0, inf):  # no data set says where to look
             return start if start is not None and lowest == 0.0 else lowest
 
@@ -243,3 +244,11 @@ class PairOfInputs(PairBoundDefaults):
     @property
     def fixed_background(self) -> tuple[Reduction, ...]:
         return self.triples
+
+    @cached_property
+    def _leading(self) -> dict[int, Reduction]:
+        """The worst data set at the last root, for a number of users."""
+        return {}
+
+    def steepest(self, n: int) -> tuple[PairBound, ...]:
+        return (self._leading[n],) if n in self._leading else self.triples

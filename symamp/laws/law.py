@@ -298,7 +298,7 @@ def _binary_exponent(values: tuple[arb, ...]) -> int:
 
 # --------------------------- A law in doubles, made once: G = r0 - E r1 at any level in floats, where floats resolve it
 
-_BITS, _RESOLVED = 256, 64
+_BITS, _RESOLVED = 128, 64
 _CLOSE = 1e-9
 _MODERATE = 1e40
 

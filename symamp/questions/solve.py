@@ -300,7 +300,7 @@ def _slope(part: PairBound, n: int, query: Query, eps: float) -> float:
     if wide > 0.0:
         near, far = Level.of_float(eps), Level.of_float(eps + wide)
         # Data sets fall about as the bound does; their saddle points take a fraction of the time.
-        at, worst = max(((x.saddle_estimate(near, n), x) for x in part.fixed_background or (part,)), key=itemgetter(0))
+        at, worst = max(((x.saddle_estimate(near, n), x) for x in part.steepest(n) or (part,)), key=itemgetter(0))
         fall = at - worst.saddle_estimate(far, n)
         fall = fall if isfinite(fall) else query.log_delta - part.log_estimate(far, n, settings)
         if isfinite(fall) and fall > 0.0:

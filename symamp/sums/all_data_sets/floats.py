@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isfinite, log, pi, sqrt
-from typing import NamedTuple
+from math import ceil, exp, inf, isfinite, log, pi, sqrt
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,19 +63,20 @@ class AllDataSetsEvidence:
 
 Waves = NDArray[np.complex128]
 Booleans = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", np.float64, np.complex128)
 
 _STEPS, _STEADY, _ALONE = 40, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
-_AT_ONCE = 2**15  # numbers that a cache holds
+_AT_ONCE = 2**13  # numbers that a cache holds
 _ONE_THREAD = 2**18
 """The multiplications up to which OpenBLAS takes one thread: where cores are busy more of them wait for each other."""
 
 
-def _product(a: Floats, b: Floats) -> Floats:
+def _product(a: NDArray[Scalar], b: NDArray[Scalar]) -> NDArray[Scalar]:
     """Return the product with a matrix, some rows at a time: the same for any number of threads."""
     flat, rows = a.reshape(-1, a.shape[-1]), max(_ONE_THREAD // b.size, 1)
     whole = len(flat) // rows * rows
-    pieces = flat[:whole].reshape(-1, rows, flat.shape[1]) @ b
+    pieces: NDArray[Scalar] = flat[:whole].reshape(-1, rows, flat.shape[1]) @ b
     return np.concatenate([*pieces, flat[whole:] @ b]).reshape(*a.shape[:-1], b.shape[1])
 
 
@@ -168,6 +169,20 @@ class FloatClasses:
         ]
         kept, log_m, sizes = (np.concatenate(part) for part in zip(*parts, strict=True))
         return kept, log_m, sizes
+
+    def stands_out(self, term: Term, u: Floats, least: float) -> Booleans:
+        """Return at which of some evenly spaced frequencies, from 0 on, some log|M_x| - log M_x is above ``least``.
+
+        The waves of each block are those of the first one turned together: sums are products of matrices.
+        """
+        weights = self.masses * np.exp(term.s * self.values - term.lam * np.maximum(self.values, 0.0))
+        rest, size = 1.0 - self.masses.sum(axis=1), ceil(sqrt(len(u)))
+        stands = np.zeros(size * size, dtype=bool)
+        for z, weight, null in zip(self.values, weights, rest.tolist(), strict=True):
+            near, far = (np.exp(1j * np.outer(k * u[1] * np.arange(size), z)) for k in (1, size))
+            moduli = np.abs(_product(far * weight, near.T) + null).ravel()
+            stands |= ~(moduli < moduli[0] * exp(least))  # what is beyond the range of doubles is kept
+        return stands[: len(u)]
 
     def _transforms(self, lines: Lines, p_lo: float, u: Floats, least: float) -> tuple[Booleans, Floats, Floats]:
         z, p = self.shared
@@ -437,7 +452,7 @@ def log_terms(
     least = -inf if reach is not None else _NEGLIGIBLE / (n - 1)
     if len(g.values) > _SCREEN and reach is None:
         largest = g.only(np.argsort(heights[0])[-_SCREEN:].tolist())
-        u = u[largest.transforms(lines, p_lo, u, least)[0]]
+        u = u[largest.stands_out(terms[0], u, least)]
         at = np.zeros(len(u), dtype=int)
     kept, parts = list[Booleans](), list[Floats]()
     for some in np.array_split(np.arange(len(u)), max(1, len(u) * g.values.size // 200_000)):

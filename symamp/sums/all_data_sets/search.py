@@ -36,6 +36,8 @@ _HOPELESS = 30.0
 """So far above it, too: other weights do not make up for that, and each takes as long."""
 LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
 _ROUNDS, OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
+_GAINED = 0.1
+"""Other lines are sought again where the last ones took away this part of the excess."""
 _SMOOTHEST = 0.02
 _FEWER_TERMS = 5e-4, 5e-3
 """What a sharp bound, and a poor one, may grow by in the logarithm where it has fewer terms, or fewer frequencies."""
@@ -190,9 +192,12 @@ class _Columns:
             rows, saddle = np.array([self._rows[k] for k in used]), self._near[0][2]
             parameters = floats.Parameters(*bad, terms)
             found = _evaluated(g, n, parameters, rows, binding, saddle, self._log_size, self._limits)
+            before = best
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
             if best is None or not enough <= best.excess <= _HOPELESS or len(log_bads) == 1 or self._limits.is_spent():
+                break
+            if before is not None and before.excess - best.excess < _GAINED * best.excess:
                 break
             alike, bound = np.ones(len(log_bads)), np.maximum(binding / binding.max(), OTHERS)
             weights = alike if are_few == (i == 0) else bound
@@ -329,6 +334,8 @@ _REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 20.0, 1.0, 2e-3, 0.3
 _REACHED_RULED_OUT, _DRIFT_RULED_OUT, _RULED_OUT_BY = 4.0, 0.2, 0.3
 """The same where parameters need only rule out a few groups of pairs; and how far below the bound of the other pair
 this one is ruled out, however poor they are."""
+_STEADY = 1.0
+"""Up to which distance in log delta what is beyond the main lobe is taken over from poor parameters, too."""
 _NEAREST = 3
 """So many levels are tried."""
 _BELOW_LARGEST = 0.01
@@ -378,8 +385,9 @@ def carried(
         ratio, P = saddle / found.saddle, max((n - 1) * g.gain, bad[0])
         terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in found.parameters.terms)
         log_bads = floats.log_bads_at(g, n, bad[0], np.array([bad[1]]), bad[2])[0]
-        # The share beyond the main lobe changes little, but for laws that return to it again and again.
-        reach, rests = (LOBE, found.rests[:, worst]) if is_good else (None, 0.0)
+        # The share beyond the main lobe changes little, but for laws that return to it again and again, far away.
+        is_steady = is_good or abs(log_size - (found.log_value - found.excess)) < _STEADY
+        reach, rests = (LOBE, found.rests[:, worst]) if is_steady else (None, 0.0)
         costs = floats.log_terms(g, n, terms, bad[0], found.weights[:, worst], limits, reach) + rests
         solved = _majorant(bad[0], P, P * np.array([t.lam for t in terms]), costs, log_bads)
         if solved is None:
