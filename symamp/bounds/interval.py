@@ -75,7 +75,8 @@ fewer users, for whom the estimate is too low: it takes long, and was above that
 _POOR = 0.4
 """Nor one whose parameters for the ends are farther above a data set than this, in log delta."""
 _SURE = 2.5e-3
-"""How far, in log delta, beyond the place where the bound is to be delta it is asked: a second trial takes as long."""
+"""How far, in log delta, beyond the place where the bound is to be delta it is asked, but for the room: a second trial
+takes as long."""
 _MOST_PLACES, _MOST_PAIRS = 300, 3_000
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _NEAR, _STRAIGHT = 0.1, 0.02
@@ -137,7 +138,7 @@ class NoiseInterval(PairBoundDefaults):
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-3
-    cost: ClassVar[float] = 6.0
+    cost: ClassVar[float] = 3.3
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -264,7 +265,7 @@ class NoiseInterval(PairBoundDefaults):
             if more >= _NEAR:
                 there = root + more / slope
                 slope = (aim - ends.log_estimate(Level.of_float(there), n, settings.usual)) / (there - root)
-            place = root + (more + _SURE) / slope
+            place = root + more / slope + min(_SURE / slope, _ROOM * root)
             self._lines[n] = place, log_delta, boxes.slope
             return place
         return (1.0 + _ROOM) * root

@@ -50,7 +50,7 @@ _FARTHEST = -60, 100.0
 """Noise that is farther away, in units of 1/c, with a chance of 2^-60 has tails for which there would be many cells."""
 _FINE, _GROWTH = 256, (0.02, 0.05)
 """Cells on which q is bounded: their number on the interval, their growth beyond it, and the part of 1/c they reach."""
-_FIRST_COST, _FLAT_COST, _NO_WORSE = 1.5e-4, 1e-3, 0.992
+_FIRST_COST, _FLAT_COST, _NO_WORSE = 1.5e-4, 5e-4, 0.992
 """What the first cell of other users' inputs may cost of the chi-square; how large, relatively, that of an inner input
 may become by thinning."""
 _LEAST_SQUARE = 2.0**-10

@@ -316,7 +316,7 @@ class DiscreteGaussian(AdditiveNoise):
 
     >>> import symamp as sa
     >>> sa.epsilon(DiscreteGaussian(B=10, sigma=10), n=10**6, delta="1e-6").upper
-    0.00368...
+    0.00367...
     """
 
     _internal_names = "at_least total weight"
