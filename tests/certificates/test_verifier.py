@@ -141,7 +141,7 @@ def test_the_command_line_refuses_in_one_line(monkeypatch, capsys):
         cli.main()
     printed = capsys.readouterr()
     assert (end.value.code, printed.out, printed.err.count("\n")) == (2, "", 1)
-    assert "method='interval' have certificates, with more users" in printed.err
+    assert "'interval' have some, with more users than here" in printed.err
 
 
 # --- what is refused and why ------------------------------------------------------------------------------------------
