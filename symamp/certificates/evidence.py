@@ -46,7 +46,7 @@ from symamp.verifier import MOST_PRECISION
 _WIDER_WINDOWS = 10.0
 """How much wider windows of counts are made: the verifier bounds more simply what is left out."""
 _GAP_OF_NUMBERS, _GAP_OF_ENDS = 1e-8, 1e-2
-_LIGHT, _MORE_LIGHT, _WIDER, _NEAR = 0.1, 2.0, 0.08, 0.05
+_LIGHT, _MORE_LIGHT, _WIDER, _NEAR = 0.1, 2.0, 0.6, 0.05
 """The weight of points that the verifier leaves out, in units of what all of them may have: in the worst box, and where
 there is room; how much wider its grid is there; how near to the worst a box is evaluated more sharply on a second
 try."""
