@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from math import exp, inf, log, pi, prod, sqrt
 from typing import Any
 
@@ -21,6 +21,8 @@ _LOG_FLOOR, _NEED_NOT_BE_SHARP = 70, 1e-5
 """|M|^N is not followed below e^-70 of its largest value; a cell below this part of the result need not be sharp."""
 _TILTS = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.3, 1.5)
 """Multiples of the tilts of another pair that are tried."""
+_SHARES = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
+"""Multiples of its a and b, of what bounds sums of few positive values."""
 _NEAR_BY, _LARGEST, _TINY = 0.01, 600.0, 1e-100
 """Which values, squared, are near in units of the variance of the sum; and what doubles are limited to."""
 _ZERO, _ONE = arb(0), arb(1)
@@ -119,8 +121,11 @@ class _AllDataSets:
         check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
 
     def suit(self) -> None:
-        """Change tilts and c to about the best for these laws, and frequencies in common; any give a bound."""
+        """Change a, b, tilts and c to about the best for these laws, and frequencies in common; any give a bound."""
         laws = [([(float(z), float(m)) for z, m in atoms], float(null)) for atoms, null in self.laws]
+        self.check.spend(len(_SHARES) ** 2 * sum(len(atoms) for atoms, _ in laws))
+        a, b = min(product(_SHARES, repeat=2), key=lambda x: self.few(laws, float(self.a) * x[0], float(self.b) * x[1]))
+        self.a, self.b = self.a * a, self.b * b
         tilts = list[float]()
         for t in self.terms:
             k, known = _TILTS.index(1.0), dict[int, tuple[float, float]]()
@@ -139,6 +144,14 @@ class _AllDataSets:
         for t in self.terms:
             t |= {"sigma": t["sigma"] / tilts[0], "ends": [x * tilts[0] for x in t["ends"]]}
             t["slopes"] = [x / tilts[0] for x in t["slopes"]]
+
+    def few(self, laws: list[Any], a: float, b: float) -> float:
+        """Return the logarithm of the bound on sums of few positive values, in doubles."""
+        victim = max(sum(m * z * exp(min(b * z, _LARGEST)) for z, m in atoms if z > 0) for atoms, _ in laws)
+        others = max(
+            sum((m * exp(min(b * z - a * max(z, 0.0), _LARGEST)) for z, m in atoms), null) for atoms, null in laws
+        )
+        return log(max(victim, _TINY)) + a * float(self.p_lo) + self.N * log(others)
 
     def bound(self, enough: arb, most: arb) -> arb:
         """Return the sum of all terms; cells are made sharper, the largest first, until that is enough or too much."""
