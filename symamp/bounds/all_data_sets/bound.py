@@ -65,7 +65,7 @@ class AllDataSetsPairBound(PairOfInputs):
 
     method: ClassVar[str] = "all_data_sets"
     source: ClassVar[str] = SOURCE
-    estimate_error: ClassVar[float] = 3.5e-3
+    estimate_error: ClassVar[float] = 2e-3
 
     @cached_property
     def searches(self) -> Searches:
