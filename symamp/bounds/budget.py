@@ -48,7 +48,7 @@ def removed_reduction(subject: Subject) -> Reduction:
     Guarantee
     ---------
     Of every eps0-LDP randomizer the law of each report is at least R(x)/t, t = e^eps0, and what is above that only
-    hides more. Proof: docs/proofs/participation.md, section 4.
+    hides more. Proof: docs/proofs/participation.md, section 2.
     """
     t = subject.local_ratio()
     return Reduction("generic", ProofStatus.PROVED, GENERIC_SOURCE, Decomposition((Component(t, t, 1 / t),)))
@@ -72,7 +72,7 @@ GENERIC = Bound(
 
 # ---------------------------------------------------------- The standard clone of Feldman, McMillan, Talwar (FOCS 2021)
 
-CLONE_SOURCE = "Feldman, McMillan, Talwar 2021, Theorem 3.1"
+CLONE_SOURCE = "Feldman, McMillan, Talwar 2021, Theorem 3.2"
 
 
 def standard_clone_reduction(subject: Subject) -> Reduction:

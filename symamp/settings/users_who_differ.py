@@ -618,7 +618,7 @@ def budget_gparv(ratio: Callable[[], arb], level: Level) -> BallGparv:
     Guarantee
     ---------
     G of every eps0-LDP randomizer is at most the result in the increasing convex order. Proof:
-    docs/proofs/users_who_differ.md, section 3.
+    docs/proofs/users_who_differ.md, section 2.
     """
     t, e = ratio(), level.exponential()
     low, mass = 1 - t * e, 1 / (t + 1)
