@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise, product
-from math import exp, inf, log, pi, prod, sqrt
+from itertools import pairwise
+from math import cos, exp, inf, log, pi, prod, sin, sqrt
+from operator import mul
 from typing import Any
 
 from flint import acb, acb_series, arb, arb_mat, arb_series
@@ -23,8 +24,9 @@ _TILTS = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.3, 1.5)
 """Multiples of the tilts of another pair that are tried."""
 _SHARES = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 """Multiples of its a and b, of what bounds sums of few positive values."""
-_NEAR_BY, _LARGEST, _TINY = 0.01, 600.0, 1e-100
-"""Which values, squared, are near in units of the variance of the sum; and what doubles are limited to."""
+_FEW, _SEEN, _LARGEST, _TINY = 10, 0.3, 600.0, 1e-100
+"""The frequencies of an estimate of an integral; how far a value turns on a cell that shows its phase; limits of
+doubles."""
 _ZERO, _ONE = arb(0), arb(1)
 
 
@@ -123,17 +125,15 @@ class _AllDataSets:
     def suit(self) -> None:
         """Change a, b, tilts and c to about the best for these laws, and frequencies in common; any give a bound."""
         laws = [([(float(z), float(m)) for z, m in atoms], float(null)) for atoms, null in self.laws]
-        self.check.spend(len(_SHARES) ** 2 * sum(len(atoms) for atoms, _ in laws))
-        a, b = min(product(_SHARES, repeat=2), key=lambda x: self.few(laws, float(self.a) * x[0], float(self.b) * x[1]))
+        a, b = self.shares(laws)
         self.a, self.b = self.a * a, self.b * b
-        tilts = list[float]()
+        tilts, rough = list[float](), _Rough(laws, float(self.most), self.N, self.p_lo, self.terms[0]["ends"])
         for t in self.terms:
             k, known = _TILTS.index(1.0), dict[int, tuple[float, float]]()
-            rough = _Rough(laws, float(self.most), self.N, self.p_lo, t)
             while True:  # down to the valley
                 for j in {max(k - 1, 0), k, min(k + 1, len(_TILTS) - 1)} - known.keys():
                     self.check.spend(sum(len(atoms) for atoms, _ in laws))
-                    known[j] = rough.height(_TILTS[j])
+                    known[j] = rough.integral(t, _TILTS[j])
                 best = min(known, key=known.__getitem__)
                 if not known[best] < known[k]:
                     break
@@ -145,13 +145,19 @@ class _AllDataSets:
             t |= {"sigma": t["sigma"] / tilts[0], "ends": [x * tilts[0] for x in t["ends"]]}
             t["slopes"] = [x / tilts[0] for x in t["slopes"]]
 
-    def few(self, laws: list[Any], a: float, b: float) -> float:
-        """Return the logarithm of the bound on sums of few positive values, in doubles."""
-        victim = max(sum(m * z * exp(min(b * z, _LARGEST)) for z, m in atoms if z > 0) for atoms, _ in laws)
-        others = max(
-            sum((m * exp(min(b * z - a * max(z, 0.0), _LARGEST)) for z, m in atoms), null) for atoms, null in laws
-        )
-        return log(max(victim, _TINY)) + a * float(self.p_lo) + self.N * log(others)
+    def shares(self, laws: list[Any]) -> tuple[float, float]:
+        """Return the multiples of a and b with the least bound on sums of few positive values, in doubles."""
+        self.check.spend(len(_SHARES) ** 2 * sum(len(atoms) for atoms, _ in laws))
+        a, b, p, found = float(self.a), float(self.b), float(self.p_lo), dict[tuple[float, float], float]()
+        falls = {x: [[exp(-x * a * max(z, 0.0)) for z, _ in atoms] for atoms, _ in laws] for x in _SHARES}
+        for y in _SHARES:
+            grown = [[m * exp(min(y * b * z, _LARGEST)) for z, m in atoms] for atoms, _ in laws]
+            every = list(zip(laws, grown, strict=True))
+            victim = max(sum(max(z, 0.0) * w for (z, _), w in zip(atoms, up, strict=True)) for (atoms, _), up in every)
+            for x, down in falls.items():
+                others = max(null + sum(map(mul, up, z)) for ((_, null), up), z in zip(every, down, strict=True))
+                found[x, y] = log(max(victim, _TINY)) + x * a * p + self.N * log(max(others, _TINY))
+        return min(found, key=found.__getitem__)
 
     def bound(self, enough: arb, most: arb) -> arb:
         """Return the sum of all terms; cells are made sharper, the largest first, until that is enough or too much."""
@@ -279,36 +285,54 @@ class _AllDataSets:
 
 
 class _Rough:
-    """The height of the integrand of a term in doubles, as for a normal law."""
+    """The integral of a term in doubles, by |M| at some frequencies in units of the tilt, and |A|/|M| as it is at 0."""
 
-    def __init__(self, laws: list[Any], gain: float, N: int, p_lo: arb, term: dict[str, Any]) -> None:
-        s, lam, sigma, p_lo = (float(x) for x in (term["s"], term["lam"], term["sigma"], p_lo))
-        self.gain, self.N, self.s, self.smoothed = gain, N, max(min(s, 1 / _TINY), _TINY), sigma * s * sigma * s
-        self.laws = list[Any]()
-        for atoms, null in laws:
-            slow = [lam * z / (1 + sqrt(1 + z / max(p_lo, _TINY))) if z > 0 else 0.0 for z, _ in atoms]
-            self.laws.append(([(z, m, lam * max(z, 0.0), x) for (z, m), x in zip(atoms, slow, strict=True)], null))
+    def __init__(self, laws: list[Any], gain: float, N: int, p_lo: arb, ends: Sequence[arb]) -> None:
+        self.laws, self.gain, self.N, self.p_lo = laws, gain, N, max(float(p_lo), _TINY)
+        every, last = [float(x) for x in ends], len(ends) - 1
+        chosen = [*range(0, last, -(-last // _FEW)), last]
+        self.places, self.cells = [every[k] for k in chosen], [every[k] - every[k - 1] for k in chosen[1:]]
+        beside = zip([0.0, *self.places[:-1]], [*self.places[1:], self.places[-1]], strict=True)
+        self.widths = [(y - x) / 2 for x, y in beside]
+        self._waves: dict[float, list[list[tuple[list[float], list[float]]]]] = {}
 
-    def height(self, factor: float) -> tuple[float, float]:
-        """Return the height at a multiple of the tilt, and N |A|/|M| of the class that is the worst."""
-        s, found = self.s * factor, list[tuple[float, float, float]]()
-        for atoms, null in self.laws:
-            tilted = [(z, m * exp(min(s * z - x, _LARGEST))) for z, m, x, _ in atoms]
-            moment = max(null + sum(w for _, w in tilted), _TINY)
-            mean = sum(w * z for z, w in tilted) / moment
-            squares = [((z - mean) * (z - mean), w) for z, w in tilted]
-            most = _NEAR_BY * self.N * sum(w * x for x, w in squares) / moment  # rare large values are no normal law
-            spread = self.N * sum(w * x for x, w in squares if x <= most) / moment + 2 / (pi * s * s)
-            gained, lost = (sum(max(sign * z, 0.0) * w for z, w in tilted) / moment for sign in (1, -1))
-            unlike = sum(
-                z * m * exp(-x) * (exp(min(s * z, _LARGEST)) + self.smoothed - 1) for z, m, _, x in atoms if z > 0
-            )
-            size = max(self.N * (self.gain * gained + unlike * lost), _TINY)
-            found.append((self.N * log(moment), size, log(spread) / 2))
-        top = max(power for power, _, _ in found)
-        c = max(size / (1 + (top - power) / 2) for power, size, _ in found)
-        height = max(power + size / c - lowered for power, size, lowered in found) + log(c) - 2 * log(s)
-        return (height, c) if height < inf else (inf, 1.0)
+    def waves(self, factor: float) -> list[list[tuple[list[float], list[float]]]]:
+        """Return cosines and sines of frequencies times values, which have no phase where cells are too long for it."""
+        if factor not in self._waves:
+            both = [(factor * u, _SEEN / (factor * x)) for u, x in zip(self.places[1:], self.cells, strict=True)]
+            angles = [[[u * z if z < most else 0.0 for z, _ in atoms] for u, most in both] for atoms, _ in self.laws]
+            self._waves[factor] = [[(list(map(cos, x)), list(map(sin, x))) for x in law] for law in angles]
+        return self._waves[factor]
+
+    def integral(self, term: dict[str, Any], factor: float) -> tuple[float, float]:
+        """Return its logarithm at a multiple of the tilt, and N |A|/|M| of the class that is the worst."""
+        lam, sigma, s = float(term["lam"]), float(term["sigma"]), max(min(float(term["s"]), 1 / _TINY), _TINY)
+        smoothed, s = sigma * s * sigma * s, factor * s
+        found = list[tuple[list[float], float, float]]()
+        for (atoms, null), waves in zip(self.laws, self.waves(factor), strict=True):
+            tilted = [m * exp(min(s * z - lam * max(z, 0.0), _LARGEST)) for z, m in atoms]
+            gained, lost, unlike, second = 0.0, 0.0, 0.0, _TINY
+            for (z, m), w in zip(atoms, tilted, strict=True):
+                second += w * z * z
+                if z > 0:
+                    gained += w * z
+                    slow = m * z * exp(-lam * z / (1 + sqrt(1 + z / self.p_lo)))
+                    unlike += slow * (exp(min(s * z, _LARGEST)) + smoothed - 1)
+                else:
+                    lost -= w * z
+            moment = max(null + sum(tilted), _TINY)
+            size = max(self.N * (self.gain * gained + unlike * lost) / moment, _TINY)
+            sums = [(moment, 0.0)] + [(null + sum(map(mul, tilted, x)), sum(map(mul, tilted, y))) for x, y in waves]
+            powers = [self.N / 2 * log(max(x * x + y * y, _TINY)) for x, y in sums]
+            found.append((powers, size, sqrt(pi * moment / (2 * self.N * second))))
+        top = max(powers[0] for powers, _, _ in found)
+        c, parts = max(size / (1 + (top - powers[0]) / 2) for powers, size, _ in found), list[float]()
+        for k, (u, width) in enumerate(zip(self.places, self.widths, strict=True)):
+            height, narrow = max((powers[k] + size / c, narrow) for powers, size, narrow in found)
+            width = width if k else min(width, narrow / factor)  # that of the largest value of |M|
+            parts.append(height - (sigma * u) ** 2 / 2 + log(width * factor * c / (s * s + (factor * u) ** 2)))
+        whole = max(parts) + log(sum(exp(x - max(parts)) for x in parts))
+        return (whole, c) if whole < inf else (inf, 1.0)
 
 
 @dataclass
