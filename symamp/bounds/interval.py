@@ -38,9 +38,10 @@ from symamp.sums.divergence import Enclosure, Settings
 
 SOURCE = "Theorem I (docs/proofs/interval.md)"
 # What is tuned. All grids, boxes and tilts give a bound; these trade time against width. Rules of thumb.
-_ROOM, _OF_MOMENTS, _OF_NORMAL = 2e-4, 4.5e-3, 1e-3
+_ROOM, _OF_MOMENTS, _OF_NORMAL = (2e-4, 4e-4), 4.5e-3, 1e-3
 """How far, relatively in epsilon, the bound may be above that of the pair of the ends, for what cells cost; and more,
-in log delta, for what moments do, and where the normal law serves. The gap that is aimed at is room, too."""
+in log delta, for what moments do, and where the normal law serves. The gap that is aimed at is room, too. Of pairs of
+numbers the second is for shapes that are flat at the ends."""
 _SHORTEST, _LONGEST = 0.0005, 0.125
 """The least and the largest cell of compared inputs, as parts of the interval."""
 _POWER, _CHANGE, _ATTEMPTS = 0.6, 2.0, 3
@@ -48,10 +49,13 @@ _POWER, _CHANGE, _ATTEMPTS = 0.6, 2.0, 3
 corrected so many times."""
 _OF_CELL, _OF_REMAINDER = 0.35, 0.04
 """Shares of the room: of a cell of either side, and of the remainder of either side in units of delta."""
-_OF_ENDS = 0.3
-"""Which part of the room cells are left where the ends' own bound is above it."""
-_OF_LOSS = 0.2
+_OF_ENDS = 0.3, 0.75
+"""Which part of the room cells are left where the ends' own bound is above it; where inputs near them are as bad."""
+_OF_LOSS = 0.2, 0.1
 """And which part of what the ends' bound is above their divergence, by an estimate, is room but for more effort."""
+_MOST_ROOM, _CELLS = 1.3e-3, 24
+"""There: up to which part of epsilon the room is what the shortest cells ask for, but for more effort; and how many
+cells of the first input have a table in common, as their ends are messages of it."""
 _OF_SLACK = 0.65
 """What cells may take, in log delta, of the distance of their pairs from the worst one; moments cost some of it."""
 _MOST_LOWERED = 0.03
@@ -260,15 +264,16 @@ class NoiseInterval(PairBoundDefaults):
                 return inf
         aim = log_delta + log1p(-share) - room
         root = ends.root(n, aim, settings.usual, start)
-        if room == _OF_MOMENTS and 0.0 < root < inf and (boxes := self._boxes(root, n, settings)) is not None:
+        boxes = self._boxes(root, n, settings) if 0.0 < root < inf else None
+        if boxes is not None and not boxes.is_by_normal:
             more, slope = log(boxes.aim_of_ends) - room, boxes.slope
             if more >= _NEAR:
                 there = root + more / slope
                 slope = (aim - ends.log_estimate(Level.of_float(there), n, settings.usual)) / (there - root)
-            place = root + more / slope + min(_SURE / slope, _ROOM * root)
+            place = root + more / slope + min(_SURE / slope, self._of_eps * root)
             self._lines[n] = place, log_delta, boxes.slope
             return place
-        return (1.0 + _ROOM) * root
+        return (1.0 + self._of_eps) * root
 
     def _boxes(self, eps: float, n: int, settings: Settings) -> _Boxes | None:
         """Return the boxes at a level, before anything is proved of them; None where no parameters are found."""
@@ -277,14 +282,17 @@ class NoiseInterval(PairBoundDefaults):
         parameters = None if found is None else raised_to_majorant(found.parameters)
         if found is None or parameters is None:
             return None
-        at_ends = found.log_value, _OF_MOMENTS + self._room(level, n, found)
+        at_ends = self.of_ends(cut, level, n, found, settings)
         return _Boxes(grid_of(self.noise, cut), level, n, found, at_ends, parameters, settings)
 
-    @staticmethod
-    def _room(level: Level, n: int, found: Found) -> float:
+    @property
+    def _of_eps(self) -> float:
+        return _ROOM[shape_of(self.noise).is_flat]
+
+    def _room(self, level: Level, n: int, found: Found) -> float:
         """Return what cells may cost, in log delta."""
         minus_one = level.rough_minus_one()
-        return _ROOM * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
+        return self._of_eps * log1p(minus_one) * (n - 1) * found.saddle * (1.0 + minus_one)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of every pair of inputs of the interval.
@@ -372,14 +380,17 @@ class _Boxes:
         self.aim = exp(self.room) + self.lost
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), self._slope(found.saddle)
-        after = grid.shape.after(0.0, 0.0)
-        up, down = self._kappa(0.0, after, True), self._kappa(1.0 - after, 1.0, False)
-        # what messages cost is so in the shortest cells, too
-        self.least, self.least_e = (up, down), self.e * (1.0 - down) / (1.0 + up) * (1.0 - 2.0**-46)
-        loss = log(self._ends_by_moments + self.lost) * _OF_LOSS
-        if self.room < loss < 1.0 and self.limits.patience <= 1.0:
-            self.room, self.aim = loss, exp(loss) + self.lost
-            self.log_rest = log(_OF_REMAINDER * loss) + self.log_unit
+        # what messages cost is so in the least cells, too
+        self.least = up, down = self._kappas_at_ends(0.0)
+        self.least_e = self.e * (1.0 - down) / (1.0 + up) * (1.0 - 2.0**-46)
+        self.shortest, room = (0.0, 0.0), log(self._ends_by_moments + self.lost) * _OF_LOSS[grid.shape.is_flat]
+        if self.limits.patience <= 1.0 and grid.shape.is_flat:
+            up, down = ((x - k) * self.slope for x, k in zip(self._kappas_at_ends(_SHORTEST), self.least, strict=True))
+            if (wider := 0.5 * (up + down) / _OF_CELL) <= _MOST_ROOM * log(self.e) * self.slope:
+                self.shortest, room = (up, down), max(room, wider)
+        if self.room < room < 1.0 and self.limits.patience <= 1.0:
+            self.room, self.aim = room, exp(room) + self.lost
+            self.log_rest = log(_OF_REMAINDER * room) + self.log_unit
         self.stages, self.work = list[Stage](), 0
 
     def largest(self) -> arb:
@@ -396,7 +407,7 @@ class _Boxes:
         known, least = np.where(self._compared(first, second), inf, 0.0), inf
         for _ in range(_CUTS):
             before = least
-            known, kappas = self._values(first, second, known)
+            known, kappas = self._all_values(first, second, known)
             least = float(known.max())
             high = known > self.aim
             if not high.any() or (before < inf and log(before / least) < _GAINED * log(before / self.aim)):
@@ -414,6 +425,21 @@ class _Boxes:
     def _in_units(self, x: float) -> float:
         """Return at least a divergence in units of that of the ends."""
         return x * exp(-self.log_unit) * (1.0 + 1e-12) if x > 0.0 else 0.0
+
+    def _all_values(
+        self, first: Sequence[float], second: Sequence[float], known: Floats
+    ) -> tuple[Floats, tuple[Floats, Floats]]:
+        """Return what ``_values`` does, by a table for each few cells of the first input where there are many."""
+        size, found = _CELLS if self.grid.shape.is_flat else len(known), known
+        sides = np.zeros(len(first) - 1), np.zeros(len(second) - 1)
+        for k in range(0, len(known), size):
+            rows = np.zeros_like(known)
+            rows[k : k + size] = known[k : k + size]
+            if (rows > self.aim).any():
+                some, kappas = self._values(first, second, rows)
+                found = np.vstack([found[:k], some[k : k + size], found[k + size :]])
+                sides = np.maximum(sides[0], kappas[0]), np.maximum(sides[1], kappas[1])
+        return found, sides
 
     def _values(
         self, first: Sequence[float], second: Sequence[float], known: Floats
@@ -486,9 +512,11 @@ class _Boxes:
             return self.grid.shape.places
         slack, shortest, most = self._slack(above), wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
         least, places, size = self.least[not above], [0.0], shortest
+        cost, other = self.shortest if above else self.shortest[::-1]
+        own = max(wider * _OF_CELL * self.room + 0.25 * (cost - other), cost)
         while places[-1] < 1.0 and len(places) <= _MOST_PLACES:
             last = places[-1]
-            budget = min((wider * _OF_CELL * self.room + _OF_SLACK * slack(last)) / self.slope, most)
+            budget = min((own + _OF_SLACK * slack(last)) / self.slope, most)
             for _ in range(_ATTEMPTS):
                 end = min(self.grid.shape.after(last, size), 1.0)
                 ends = (last, end) if above else (1.0 - end, 1.0 - last)
@@ -500,6 +528,11 @@ class _Boxes:
             following = self.grid.shape.after(last, size)
             places.append(1.0 if following > 1.0 - 0.3 * size else following)
         return tuple(places) if above else tuple(1.0 - x for x in places[::-1])
+
+    def _kappas_at_ends(self, size: float) -> tuple[float, float]:
+        """Return about the kappas of cells of some length at both ends, the first input's and the second one's."""
+        after = self.grid.shape.after(0.0, size)
+        return self._kappa(0.0, after, True), self._kappa(1.0 - after, 1.0, False)
 
     def _kappa(self, start: float, end: float, above: bool) -> float:
         """Return about the kappa of a cell of one compared input."""
@@ -541,9 +574,14 @@ class _Boxes:
         return table.rows([places[k] for k in some.tolist()])[where]
 
     @property
+    def _left(self) -> float:
+        """What cells may cost, in log delta, where the ends' own bound is above what it was estimated."""
+        return _OF_ENDS[self.grid.shape.is_flat] * self.room
+
+    @property
     def aim_of_ends(self) -> float:
         """What the divergence of all boxes may be, in units, without what is cut off."""
-        ends = self._ends_by_moments * exp(_OF_ENDS * self.room)
+        ends = self._ends_by_moments * exp(self._left)
         return max(exp(self.room), ends) if ends < inf else exp(self.room)
 
     @property
@@ -589,7 +627,7 @@ class _Boxes:
                 better = np.nan_to_num(better, nan=inf) * self.aim * slack
             values[order] = np.minimum(values[order], better[1:])
             if better[0] < inf:  # what the ends themselves are above the estimate no cell makes less
-                self.aim = max(self.aim, float(better[0]) * exp(_OF_ENDS * self.room) + self.lost)
+                self.aim = max(self.aim, float(better[0]) * exp(self._left) + self.lost)
         found[i, j] = values
         return found
 

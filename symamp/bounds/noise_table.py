@@ -30,7 +30,7 @@ from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.randomizers.noise.density_mechanism import IntervalDensities, Truncated, X
-from symamp.randomizers.noise.distributions import Cauchy, DiscreteGaussian, Laplace
+from symamp.randomizers.noise.distributions import Cauchy, DiscreteGaussian, Gaussian, Laplace, Logistic
 from symamp.sums.inversion import falling_root
 from symamp.sums.kernels.tilted import exp_minus_linear
 
@@ -133,11 +133,6 @@ class Shape:
         return number(-self._curvature)
 
     @cached_property
-    def _float_precision(self) -> float:
-        with at_precision(BALL_BITS):
-            return float(self.precision())
-
-    @cached_property
     def has_rate(self) -> bool:
         """Whether ratios are bounded."""
         return self.noise.local_ratio() is not sp.oo
@@ -173,15 +168,23 @@ class Shape:
         return bool(self.rate != 0 and normal(sp.diff(self._half, Z) + self.rate * self._half) == 0)
 
     @cached_property
+    def _usual(self) -> tuple[type[AdditiveNoise], Number] | None:
+        """Of which noise with a quick formula the density is a multiple, with the rate c, or 1/sigma^2."""
+        if not self.has_formula:
+            return None
+        slope, at_top = normal(-sp.diff(self._half, Z) / self._half), self._half.subs(Z, 0)
+        if not slope.free_symbols:
+            return Laplace, number(slope)
+        if not self._curvature.free_symbols:
+            return Gaussian, self.precision
+        rate = normal(sp.sqrt(-2 * self._curvature.subs(Z, 0)))
+        wave = sp.exp(-rate * Z)
+        return (Logistic, number(rate)) if normal(self._half - 4 * at_top * wave / (1 + wave) ** 2) == 0 else None
+
+    @property
     def is_logistic(self) -> bool:
         """Whether the density is that of logistic noise, c e^(-cz)/(1 + e^(-cz))^2."""
-        wave = sp.exp(-self.rate * Z)
-        return self.has_rate and bool(normal(self._half - self.rate * wave / (1 + wave) ** 2) == 0)
-
-    @cached_property
-    def is_usual(self) -> bool:
-        """Whether the density is that of Laplace, logistic or Gaussian noise, whose formulas are quick."""
-        return self.has_exponential_tail or self.is_logistic or not self.has_rate
+        return self._usual is not None and self._usual[0] is Logistic
 
     @cached_property
     def kink(self) -> float:
@@ -198,14 +201,15 @@ class Shape:
             return exp(min(self.float_rate if self.has_rate else self.slope(self.reach(-10)), 700.0))
 
     has_formula = True
-    """Whether the density of a message is that of usual noise at its distance."""
+    """Whether the density of a message is that of the noise at its distance, but for a factor of the input."""
     places: tuple[float, ...] = ()
     others: tuple[float, ...] = ()
     """The inputs, where they are few; and those of other users that have a class."""
     unit = 1
     """The length of the interval, in units of the noise."""
-    first_cost = _FIRST_COST
-    """What a cell of other users' inputs beside the worst one may cost of the chi-square."""
+    is_flat = False
+    """Whether inputs near an end are hardly better than it: then there are many cells of them. No certificate lists
+    their tables."""
     steps = 0
     """The number of steps from 0 to 1 where inputs are integers, else 0: places are names of multiples of 1/steps."""
 
@@ -251,19 +255,22 @@ class Shape:
 
     def densities(self, nodes: Sequence[float], place: float) -> Floats:
         """Return the densities of messages on an input, within a part of 2^-41 of the exact ones."""
-        if not (self.has_formula and self.is_usual):
+        if self._usual is None:
             return np.array([float(self.density(y, place)) for y in nodes])
+        kind, rate = self._usual
         z = np.abs(np.array(nodes) - place)
         z = np.round(z * self.steps) / self.steps if self.steps else z
-        x = self.float_rate * z if self.has_rate else 0.5 * self._float_precision * z**2
+        with at_precision(BALL_BITS):
+            x = float(rate()) * (0.5 * z**2 if kind is Gaussian else z)
         wave = exponentials(-np.minimum(x, _FAR))
-        if self.is_logistic:
-            found = self.float_rate * wave / (1.0 + wave) ** 2
-        else:
-            found = (0.5 * self.float_rate if self.has_rate else self._height) * wave
+        found = self._height / float(self.mass(place)) * (4.0 * wave / (1.0 + wave) ** 2 if self.is_logistic else wave)
         for k in np.flatnonzero(x > _FAR).tolist():
             found[k] = float(self.density(nodes[k], place))
         return np.asarray(found)
+
+    def mass(self, place: float) -> arb:
+        """Return what the noise at a place is divided by."""
+        return arb(1)
 
     def weights(self, nodes: Sequence[float]) -> list[arb]:
         """Return the integrals of the functions that are 1 at one of the nodes, and 0 at the others."""
@@ -321,14 +328,19 @@ class Shape:
 
     def _value(self, z: float) -> arb:
         """Return f(z), for z >= 0 in steps where there are some."""
-        if not self.is_usual:
+        if self._usual is None:
             return self._f(acb(z)).real
-        if not self.has_rate:  # no linear term in the exponent, as there is no kink
-            a = self.precision()
-            return (a / (2 * arb.pi())).sqrt() * (-a * arb(z) ** 2 / 2).exp()
-        c = self.c()
-        wave = (-c * arb(z)).exp()
-        return c * wave / (1 + wave) ** 2 if self.is_logistic else c / 2 * wave
+        kind, rate = self._usual
+        if kind is Gaussian:  # no linear term in the exponent, as there is no kink
+            return self._top * (-rate() * arb(z) ** 2 / 2).exp()
+        wave = (-rate() * arb(z)).exp()
+        return self._top * (4 * wave / (1 + wave) ** 2 if kind is Logistic else wave)
+
+    @cached_property
+    def _top(self) -> arb:
+        """f(0), at a fixed precision."""
+        with at_precision(BALL_BITS):
+            return self._f(acb(0)).real
 
     def survival(self, z: arb) -> arb:
         """Return P(Z > z)."""
@@ -496,7 +508,7 @@ class _OnCircle(Shape):
             self.bend, self._slope_of_angle = _above(9 / (64 * s * s)), _above(self._wide / s)
             self._slope_of_input = _above(1 / s)
 
-    unsupported, is_whole, kink, has_exponential_tail, is_logistic, has_formula = None, True, 0.0, False, False, False
+    unsupported, is_whole, kink, has_exponential_tail, has_formula = None, True, 0.0, False, False
 
     def nodes(self, far: float) -> tuple[float, ...]:
         step = max((8.0 * _OF_ANGLES / self._missed) ** 0.5, self._end / _MOST_ANGLES)
@@ -555,13 +567,13 @@ class _InWindow(Shape):
     c is such that f'' <= c^2 f on all of the window. All that is bounded of f is so of f/N.
     """
 
-    has_rate, has_exponential_tail, is_logistic, is_whole, has_formula = True, False, False, True, False
+    has_rate, has_exponential_tail, is_whole = True, False, True
     longest = inf  # the rate is found on these cells
-    first_cost = _FLAT_COST  # the chi-square hardly changes near the worst input of others
+    is_flat = True
 
     def __init__(self, noise: IntervalDensities) -> None:
         super().__init__(noise)
-        self._cut, self._whole = noise.truncated, cache(self._whole_at)
+        self._cut, self._masses = noise.truncated, dict[float, arb]()
 
     @property
     def _truncated(self) -> Truncated:
@@ -572,10 +584,11 @@ class _InWindow(Shape):
     def _formula(self) -> Holomorphic:
         return Holomorphic(self._truncated.whole, X)
 
-    def _whole_at(self, place: float) -> arb:
-        """Return N(x)."""
-        with at_precision(BALL_BITS):
-            return self._formula(acb(place)).real
+    def mass(self, place: float) -> arb:
+        if place not in self._masses:
+            with at_precision(BALL_BITS):
+                self._masses[place] = self._formula(acb(place)).real
+        return self._masses[place]
 
     @cached_property
     def unsupported(self) -> str | None:
@@ -610,10 +623,10 @@ class _InWindow(Shape):
         return float(self._truncated.far)
 
     def density(self, node: float, place: float) -> arb:
-        return self.at(node - place) / self._whole(place)
+        return self.at(node - place) / self.mass(place)
 
     def kept(self, first: arb, second: arb, h: float) -> arb:
-        at_least = 1 / (self._whole(0.5) * (self.c() * arb(h) / 2).cosh())
+        at_least = 1 / (self.mass(0.5) * (self.c() * arb(h) / 2).cosh())
         return (1 - arb(self.bend) * arb(h) ** 2).max(at_least)
 
     def thinned(self, length: float, slopes: Floats) -> Floats:
@@ -1077,7 +1090,7 @@ class Grid:
             """Return the place at a distance from the worst one: others far from it are hardly harmed."""
             return abs(start - far)
 
-        dearer = 1.0 + self.coarse * self.shape.first_cost
+        dearer = 1.0 + self.coarse * (_FLAT_COST if self.shape.is_flat else _FIRST_COST)
         found = [0.0, self.shape.after(0.0, self._longest([(0.0, 1.0)], start, worst * dearer))]
         pairs = [(a, 1.0) for a in np.linspace(0.0, 1.0, 9)[:-1].tolist()]
         pairs += [(0.0, b) for b in np.linspace(0.0, 1.0, 9)[1:-1].tolist()]
