@@ -64,8 +64,9 @@ _LEAST, _PARTS = 0.0002, 6
 """The least cell that is cut, as a part of the interval; and into how many parts at once."""
 _CUTS, _WORTH = 8, 0.1
 """How often cells are cut, and which part of the room a cell has to cost."""
-_GAINED = 0.3
-"""Cells are cut again where the last time gained this part, in log delta, of what is above the aim."""
+_GAINED, _HOPELESS = 0.3, 10.0
+"""Cells are cut again where the last time gained this part, in log delta, of what is above the aim; and not at all
+where the first ones are so many times above it: parameters are poor then, and shorter cells do not help."""
 _LEAST_USERS, _LARGEST_RATIO, _LARGEST_OF_UNBOUNDED = 100, 1e3, 50.0
 """For fewer users the blanket is as good; larger ratios, or of messages that are no integers those of one in a thousand
 where they are unbounded, take too long for the default: many messages, or parameters that are sought for seconds."""
@@ -410,7 +411,9 @@ class _Boxes:
             known, kappas = self._all_values(first, second, known)
             least = float(known.max())
             high = known > self.aim
-            if not high.any() or (before < inf and log(before / least) < _GAINED * log(before / self.aim)):
+            if not high.any() or least > _HOPELESS * self.aim:
+                break
+            if before < inf and log(before / least) < _GAINED * log(before / self.aim):
                 break
             costs = [np.maximum(x - k, 0.0) * self.slope for x, k in zip(kappas, self.least, strict=True)]
             with np.errstate(divide="ignore", invalid="ignore"):
