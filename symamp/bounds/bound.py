@@ -29,6 +29,9 @@ COARSEST, COARSE, CLOSER, _OF_MARGIN = 4.0, 0.05, 0.005, 0.8
 """The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
 _MOST_STEPS, _INSIDE = 6, 0.999
 """The most steps from one worst data set to the next, and how near to the last eps they go."""
+_MANY, _FAR_BELOW = 1000, 2.0
+"""With so many users a part is not the worst one whose saddle point is so far below delta, in the logarithm: where eps
+is not 0, estimates were at most 0.6 above it."""
 
 
 @dataclass(frozen=True)
@@ -324,6 +327,8 @@ class MaxOverPairs:
                 left.sort(key=lambda p: -scores[id(p)])
                 ordered = root
             other = left.pop(0)
+            if n >= _MANY and root > 0.0 and scores[id(other)] < least - _FAR_BELOW:  # and so are those behind it
+                break
             if all(
                 part.log_estimate(level, n, settings.rough) > least
                 for part in (other.looser_proxy, other)
