@@ -460,7 +460,7 @@ def _ideals(parabolas: Sequence[_Parabola], half: float) -> Floats:
 
 
 _SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.06  # relative, of one cell
-_NEGLIGIBLE, _OF_NEGLIGIBLE = 0.03, 0.1  # of a term, for one cell, in units of the slack; the part that is aimed at
+_NEGLIGIBLE, _OF_NEGLIGIBLE = 0.03, 0.4  # of a term, for one cell, in units of the slack; the part that is aimed at
 _PLAIN = 30.0
 _EVEN, _LEAST_SHARE, _AIM = 0.5, 0.015, 0.4
 """A cell with integral I may exceed it by the slack times the least of I and _EVEN I^(1/2): cells of unlike integrals
