@@ -79,7 +79,7 @@ _FARTHER, _FEWEST = 1.03, 300
 fewer users, for whom the estimate is too low: it takes long, and was above that of the worst pair."""
 _POOR = 0.4
 """Nor one whose parameters for the ends are farther above a data set than this, in log delta."""
-_SURE = 2.5e-3
+_SURE = 2e-3
 """How far, in log delta, beyond the place where the bound is to be delta it is asked, but for the room: a second trial
 takes as long."""
 _MOST_PLACES, _MOST_PAIRS = 300, 3_000
