@@ -175,7 +175,7 @@ class Shape:
         slope, at_top = normal(-sp.diff(self._half, Z) / self._half), self._half.subs(Z, 0)
         if not slope.free_symbols:
             return Laplace, number(slope)
-        if not self._curvature.free_symbols:
+        if not self._curvature.free_symbols and self.kink == 0.0:  # the exponent has no linear term
             return Gaussian, self.precision
         rate = normal(sp.sqrt(-2 * self._curvature.subs(Z, 0)))
         wave = sp.exp(-rate * Z)
@@ -255,18 +255,18 @@ class Shape:
 
     def densities(self, nodes: Sequence[float], place: float) -> Floats:
         """Return the densities of messages on an input, within a part of 2^-41 of the exact ones."""
-        if self._usual is None:
-            return np.array([float(self.density(y, place)) for y in nodes])
-        kind, rate = self._usual
-        z = np.abs(np.array(nodes) - place)
-        z = np.round(z * self.steps) / self.steps if self.steps else z
         with at_precision(BALL_BITS):
+            if self._usual is None:
+                return np.array([float(self.density(y, place)) for y in nodes])
+            kind, rate = self._usual
+            z = np.abs(np.array(nodes) - place)
+            z = np.round(z * self.steps) / self.steps if self.steps else z
             x = float(rate()) * (0.5 * z**2 if kind is Gaussian else z)
-        wave = exponentials(-np.minimum(x, _FAR))
-        found = self._height / float(self.mass(place)) * (4.0 * wave / (1.0 + wave) ** 2 if self.is_logistic else wave)
-        for k in np.flatnonzero(x > _FAR).tolist():
-            found[k] = float(self.density(nodes[k], place))
-        return np.asarray(found)
+            wave = exponentials(-np.clip(x, -_FAR, _FAR))
+            found = self._height / float(self.mass(place)) * (4 * wave / (1 + wave) ** 2 if kind is Logistic else wave)
+            for k in np.flatnonzero(np.abs(x) > _FAR).tolist():
+                found[k] = float(self.density(nodes[k], place))
+            return np.asarray(found)
 
     def mass(self, place: float) -> arb:
         """Return what the noise at a place is divided by."""
@@ -331,7 +331,7 @@ class Shape:
         if self._usual is None:
             return self._f(acb(z)).real
         kind, rate = self._usual
-        if kind is Gaussian:  # no linear term in the exponent, as there is no kink
+        if kind is Gaussian:
             return self._top * (-rate() * arb(z) ** 2 / 2).exp()
         wave = (-rate() * arb(z)).exp()
         return self._top * (4 * wave / (1 + wave) ** 2 if kind is Logistic else wave)

@@ -261,6 +261,13 @@ def logistic_in_window(c, far=0):
     return sa.DensityMechanism(c * wave / (1 + wave) ** 2 / (high - low), X, Y, messages=window)
 
 
+def kinked_in_window():
+    """Return normal noise whose exponent has a linear term, truncated to the interval: it is no normal noise."""
+    a, b = (sp.erf((1 + z) / sp.sqrt(2)) - sp.erf(1 / sp.sqrt(2)) for z in (X, 1 - X))
+    whole = sp.sqrt(sp.pi / 2) * sp.exp(sp.Rational(1, 2)) * (a + b)
+    return sa.DensityMechanism(sp.exp(-FAR - FAR**2 / 2) / whole, X, Y, messages=(0, 1))
+
+
 def logistic(c):
     return lambda z: c * np.exp(-c * abs(z)) / (1 + np.exp(-c * abs(z))) ** 2
 
@@ -279,6 +286,7 @@ NOISES = {
     ),
     "Laplace in a window": (laplace_in_window(2), cut(lambda z: np.exp(-2 * abs(z)))),
     "normal in a window": (normal_in_window("1/2"), cut(lambda z: np.exp(-2 * z * z))),
+    "kinked in a window": (kinked_in_window(), cut(lambda z: np.exp(-abs(z) - z * z / 2))),
     "logistic in a wide window": (logistic_in_window(3, "1/2"), cut(logistic(3), 0.5)),
 }
 
@@ -1007,6 +1015,17 @@ def test_densities_of_noise_are_next_to_exact_ones(noise):
     for x in (0.0, 3 / 1024, 0.5, 1.0):
         for y, found in zip(nodes, shape.densities(nodes, x).tolist(), strict=True):
             assert abs(arb(found) / shape.at(y - x) - 1) <= arb(2) ** -44
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_densities_of_a_shape_are_those_of_its_noise(name):
+    """In units of that of the message 1/2 on the input 1/4: not all of the other side are normed."""
+    (noise, density), nodes = NOISES[name], (0.0, 0.125, 0.5, 0.75, 1.0)
+    one = shape_of(noise).densities((0.5,), 0.25)[0] / density(0.5, 0.25)
+    for x in (0.0, 0.25, 0.5, 0.875):
+        there = [density(y, x) for y in nodes]
+        assert np.allclose(shape_of(noise).densities(nodes, x), np.multiply(there, one), rtol=1e-11, atol=0.0)
+        assert np.allclose([float(shape_of(noise).density(y, x)) for y in nodes], np.multiply(there, one), rtol=1e-11)
 
 
 @pytest.mark.slow
