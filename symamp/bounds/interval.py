@@ -31,10 +31,12 @@ from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.noise.density_mechanism import IntervalDensities
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
+from symamp.sums.all_data_sets.marked_messages import added_by_marks
 from symamp.sums.all_data_sets.moments import bounds_by_moments, rough_bounds
 from symamp.sums.all_data_sets.normal import is_worth_asking, moments_of_laws, moments_of_rows, normal_bound
 from symamp.sums.all_data_sets.search import Found, Others, Searches
 from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.inversion import LARGEST_EPS, falling_root
 
 SOURCE = "Theorem I (docs/proofs/interval.md)"
 # What is tuned. All grids, boxes and tilts give a bound; these trade time against width. Rules of thumb.
@@ -74,14 +76,15 @@ _FEWEST_STEPS = 33
 """Tables of fewer integers have the bound of all their pairs."""
 _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
 """Smaller divergences, in logarithms, are left to other bounds: what is cut off is a double."""
-_FARTHER, _FEWEST = 1.03, 300
+_FARTHER, _FEWEST = 1.1, 100
 """Where ratios are unbounded, a bound that by an estimate is farther out than this factor is not asked for, nor one for
 fewer users, for whom the estimate is too low: it takes long, and was above that of the worst pair."""
-_POOR = 0.4
-"""Nor one whose parameters for the ends are farther above a data set than this, in log delta."""
-_SURE = 2e-3
+_POOR = 30.0
+"""Nor one where the square of the largest value that is not marked is so many variances of the sum: the bound of the
+ends is far above all data sets then."""
+_SURE, _SURE_OF_MARKS = 2e-3, 8e-4
 """How far, in log delta, beyond the place where the bound is to be delta it is asked, but for the room: a second trial
-takes as long."""
+takes as long. And as a part of eps, where marks and the cut add all of delta."""
 _MOST_PLACES, _MOST_PAIRS = 300, 3_000
 """With more places, or twice as many pairs of them, cells are longer; with more pairs they are not cut further."""
 _NEAR, _STRAIGHT = 0.1, 0.02
@@ -100,6 +103,8 @@ _TILTS = np.geomspace(0.15, 30.0, 18)
 _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, Cut(-60)
 """What is cut off beyond the messages has a mass of 2^-14 of delta, but for steps of 2^4; and where delta is not known
 yet."""
+_CLOSE = 1e-3
+"""How near, in log delta, the level is found at which the bound with marks is delta."""
 _SAME_CAP = 1.5
 """Caps that differ by less than this factor are as good as each other."""
 _OF_MANY = 8.0
@@ -197,7 +202,8 @@ class NoiseInterval(PairBoundDefaults):
         shape, cut = shape_of(self.noise), self._mass(log_delta)
         if shape.is_whole or shape.has_rate:
             return cut
-        self._cuts[n] = cut._replace(cap=grid_of(self.noise, cut).cap_for(n, log_delta))
+        grid = grid_of(self.noise, cut)
+        self._cuts[n] = cut._replace(cap=grid.best_cap(n, exp(grid.eps_for(n, log_delta)))[0])
         return self._cuts[n]
 
     def cut_at(self, level: Level, n: int) -> Cut:
@@ -244,34 +250,44 @@ class NoiseInterval(PairBoundDefaults):
         if found is None or not found.log_value > self._least_log:
             return inf
         own = sum(self.of_ends(cut, level, n, found, settings))
-        lost = grid_of(self.noise, cut).lost
+        lost = grid_of(self.noise, cut).lost(n, 1.0 + level.rough_minus_one())
         return float(np.logaddexp(own, log(lost))) if lost > 0.0 else own
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         cut = self.cut(log_delta, n)
-        if start is not None and cut.cap < inf:
-            farthest = exp(min(_FARTHER * start, 700.0))
-            if n < _FEWEST or grid_of(self.noise, cut).best_cap(n, farthest)[1] > log_delta:
-                return inf
-        share = grid_of(self.noise, cut).lost * exp(min(-log_delta, 700.0))
-        if share >= 1.0:
-            return inf
         room = _OF_NORMAL if is_worth_asking(log_delta, n) else _OF_MOMENTS
-        ends = self.ends(cut)
-        if start is not None and cut.cap < inf:
-            first = ends.searches.found(Level.of_float(start), n, settings.limits, rough=True)
-            if first is None or first.excess > _POOR * max(settings.limits.patience, 1.0):
+        ends, grid = self.ends(cut), grid_of(self.noise, cut)
+
+        def share_at(eps: float) -> float:
+            """Return which part of delta is not left to the ends."""
+            return min(grid.lost(n, exp(min(eps, LARGEST_EPS))) * exp(min(-log_delta, 700.0)), 1.0)
+
+        def aim_at(eps: float) -> float:
+            """Return the logarithm of what is left; -inf for nothing."""
+            share = share_at(eps)
+            return log_delta + log1p(-share) - room if share < 1.0 else -inf
+
+        def missed(eps: float) -> float:
+            return ends.log_estimate(Level.of_float(eps), n, settings.usual) - max(aim_at(eps), self._least_log)
+
+        if cut.cap < inf:
+            near = grid_of(self.noise, self._mass(log_delta)).eps_for(n, log_delta)
+            is_poor = grid.share_of_one(n) > _POOR * max(settings.limits.patience, 1.0)
+            if start is not None and (n < _FEWEST or near > _FARTHER * start or is_poor):
                 return inf
-        aim = log_delta + log1p(-share) - room
-        root = ends.root(n, aim, settings.usual, start)
+            ends.searches.found(Level.of_float(near), n, settings.limits, rough=True)  # what follows begins there
+            root = falling_root(missed, near, -2.0 * log_delta / near, inf, _CLOSE)
+        else:
+            root = ends.root(n, aim_at(0.0), settings.usual, start) if aim_at(0.0) > -inf else inf
         boxes = self._boxes(root, n, settings) if 0.0 < root < inf else None
         if boxes is not None and not boxes.is_by_normal:
             more, slope = log(boxes.aim_of_ends) - room, boxes.slope
             if more >= _NEAR:
                 there = root + more / slope
-                slope = (aim - ends.log_estimate(Level.of_float(there), n, settings.usual)) / (there - root)
-            place = root + more / slope + min(_SURE / slope, self._of_eps * root)
+                slope = -missed(there) / (there - root)
+            sure = min(_SURE / slope, self._of_eps * root) + _SURE_OF_MARKS * share_at(root) * root
+            place = root + more / slope + sure
             self._lines[n] = place, log_delta, boxes.slope
             return place
         return (1.0 + self._of_eps) * root
@@ -376,7 +392,7 @@ class _Boxes:
         self.log_unit, room = ends
         self.is_by_normal = self.log_unit != found.log_value
         self.e = 1.0 + level.rough_minus_one()
-        self.lost = self._in_units(grid.lost)
+        self.lost = self._in_units(grid.lost(n, self.e))
         self.room = min((room + settings.gap) * (1.0 + self.lost), 1.0)
         self.aim = exp(self.room) + self.lost
         self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
@@ -384,7 +400,10 @@ class _Boxes:
         # what messages cost is so in the least cells, too
         self.least = up, down = self._kappas_at_ends(0.0)
         self.least_e = self.e * (1.0 - down) / (1.0 + up) * (1.0 - 2.0**-46)
-        self.shortest, room = (0.0, 0.0), log(self._ends_by_moments + self.lost) * _OF_LOSS[grid.shape.is_flat]
+        self.shortest, room = (
+            (0.0, 0.0),
+            log(self._ends_by_moments + self.lost) * _OF_LOSS[grid.shape.is_flat],
+        )
         if self.limits.patience <= 1.0 and grid.shape.is_flat:
             up, down = ((x - k) * self.slope for x, k in zip(self._kappas_at_ends(_SHORTEST), self.least, strict=True))
             if (wider := 0.5 * (up + down) / _OF_CELL) <= _MOST_ROOM * log(self.e) * self.slope:
@@ -465,13 +484,10 @@ class _Boxes:
                     sides[k][:, c] = remainder.side(self.n, kappa, s, self.log_unit)
         self.stages.append(Stage(whole.nodes, *map(tuple, kept)))
         self.work += int((listed & ~asked).sum()) * len(whole.nodes) * len(self.grid.places)
-        used = self._ends_of(asked, first, second)
         (up, left), (down, right) = sides
         e = np.where(asked, self.e * (1.0 - down) / (1.0 + up[:, None]) * (1.0 - 2.0**-46), inf)
         nodes = self._nodes(table, first, second, _of_four(np.pad(e, 1, constant_values=inf), np.minimum))
         corners = _of_four(nodes, np.maximum)
-        capped = np.array([self._in_units(table.above_cap(x)) if x in used else 0.0 for x in first])
-        corners = corners + np.maximum(capped[:-1], capped[1:])[:, None]
         values = (1.0 + up[:, None]) * corners + left[:, None] + self.e * (1 + 4 * UNIT) * right
         values = values + self._in_units(self.grid.outside)
         return np.where(asked, np.minimum(values, known), known), (up, down)
@@ -571,10 +587,11 @@ class _Boxes:
             gaps = np.maximum.accumulate(np.nan_to_num(np.log(worst[0] / worst), posinf=1e3))
         return lambda x: float(np.interp(x, places, gaps))
 
-    def _rows(self, table: NoiseTable, places: Sequence[float], asked: NDArray[np.int_]) -> Floats:
+    @staticmethod
+    def _rows(rows: Callable[[Sequence[float]], Floats], places: Sequence[float], asked: NDArray[np.int_]) -> Floats:
         """Return the rows of some of the places."""
         some, where = np.unique(asked, return_inverse=True)
-        return table.rows([places[k] for k in some.tolist()])[where]
+        return rows([places[k] for k in some.tolist()])[where]
 
     @property
     def _left(self) -> float:
@@ -601,19 +618,30 @@ class _Boxes:
         asked = np.argwhere(np.isfinite(levels))
         i, j = asked.T
         e = levels[i, j][:, None]
-        p, q = (self._rows(table, places, k) for places, k in ((first, i), (second, j)))
+        p, q = (self._rows(table.rows, places, k) for places, k in ((first, i), (second, j)))
         aim, slack = log(self.aim) + self.log_unit, 1.0 + 1e-12 + 8.0 * UNIT * abs(self.log_unit)
+
+        def lost(classes: Floats, some: NDArray[np.int_]) -> Floats:
+            """Return what marks and the cap add to the divergences of some pairs."""
+            if table.cap == inf:
+                return np.zeros(len(some))
+            left, right = (self._rows(table.whole_rows, places, k[some]) for places, k in ((first, i), (second, j)))
+            added = added_by_marks(classes, (left, right), (p[some], q[some]), e[some], self.n, table.marked)
+            return added * exp(-self.log_unit) * slack
+
+        added = lost(table.hidden[None], np.arange(len(asked)))
         values = _by_blanket(table.hidden, (p, q), e, self.n, self.tilts, aim)
         with np.errstate(over="ignore"):
-            values = np.where(e[:, 0] >= 1.0, values * self.aim * slack, inf)
-        settled = _SETTLED * (self.aim - self.lost)
+            values = np.where(e[:, 0] >= 1.0, values * self.aim * slack + added, inf)
+        settled = _SETTLED * (self.aim - self._in_units(self.grid.outside))
         open_ = np.flatnonzero(~(values <= settled) & (e[:, 0] >= 1.0))
         classes = table.laws(self.grid.places) if len(open_) else np.zeros(0)
         if len(open_) and not self.is_by_normal:
             self.limits.charge(TRIPLES.of(len(open_) * classes.size))
+            added[open_] = np.minimum(added[open_], lost(classes[:, :-1], open_))
             left, right = (np.pad(x[open_], ((0, 0), (0, 1))) for x in (p, q))
             rough = rough_bounds(classes, (left, right), e[open_], self.n, aim) * self.aim * slack
-            values[open_] = np.fmin(values[open_], rough)
+            values[open_] = np.fmin(values[open_], rough + added[open_])
             open_ = open_[~(values[open_] <= settled)]
         if len(open_):
             order = open_[np.argsort([first[a] + 1.0 - second[b] for a, b in asked[open_]])]
@@ -628,7 +656,7 @@ class _Boxes:
             else:
                 better = bounds_by_moments(classes, (p, q), levels, self.n, self.parameters, aim)
                 better = np.nan_to_num(better, nan=inf) * self.aim * slack
-            values[order] = np.minimum(values[order], better[1:])
+            values[order] = np.minimum(values[order], better[1:] + added[order])
             if better[0] < inf:  # what the ends themselves are above the estimate no cell makes less
                 self.aim = max(self.aim, float(better[0]) * exp(self._left) + self.lost)
         found[i, j] = values

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import sympy as sp
 from flint import acb, arb
+from numpy.typing import NDArray
 
 from symamp.decompositions.to_law import number
 from symamp.formulas.normal_form import normal
@@ -31,6 +32,7 @@ from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.randomizers.noise.density_mechanism import IntervalDensities, Truncated, X
 from symamp.randomizers.noise.distributions import Cauchy, DiscreteGaussian, Gaussian, Laplace, Logistic
+from symamp.sums.all_data_sets.marked_messages import added_by_marks
 from symamp.sums.inversion import falling_root
 from symamp.sums.kernels.tilted import exp_minus_linear
 
@@ -787,27 +789,32 @@ class NoiseTable:
                 self._rows[place] = masses, sum(masses, arb(0))
         return self._rows[place]
 
+    @cached_property
+    def marked(self) -> NDArray[np.bool_]:
+        """Which nodes are told apart from all others: those on the left with ratios above the cap."""
+        return (self._densities(0.0) > self.cap * self._hidden) & (self.y < 0.5)
+
     def probabilities(self, place: float) -> list[arb]:
-        """Return the row of a place: probabilities, at most ``cap`` times those that every input's law has."""
+        """Return the row of a place: probabilities."""
         with at_precision(BALL_BITS):
             masses, whole = self.row(place)
-            if self.cap == inf:
-                return [m / whole for m in masses]
-            return [(m / whole).min(arb(x)) for m, x in zip(masses, (self.cap * self.hidden).tolist(), strict=True)]
+            return [m / whole for m in masses]
+
+    def kept(self, place: float) -> list[arb]:
+        """Return the row at most ``cap`` times what every input's law has, 0 at marked nodes."""
+        if self.cap == inf:
+            return self.probabilities(place)
+        with at_precision(BALL_BITS):
+            every = zip(self.probabilities(place), (self.cap * self.hidden).tolist(), self.marked.tolist(), strict=True)
+            return [arb(0) if is_marked else p.min(arb(x)) for p, x, is_marked in every]
 
     def rows(self, places: Sequence[float]) -> Floats:
-        """Return rows in doubles, each number the nearest to the exact one, one row a place."""
-        return np.array([[float(x) for x in self.probabilities(place)] for place in places])
+        """Return what is kept of rows in doubles, each number the nearest to the exact one, one row a place."""
+        return np.array([[float(x) for x in self.kept(place)] for place in places])
 
-    def above_cap(self, place: float) -> float:
-        """Return at least what the cap takes from the row of a place."""
-        if self.cap == inf:
-            return 0.0
-        with at_precision(BALL_BITS):
-            masses, whole = self.row(place)
-            caps = (arb(x) for x in (self.cap * self.hidden).tolist())
-            taken = [m / whole - c for m, c in zip(masses, caps, strict=True)]
-            return _above(sum((x for x in taken if not x < 0), arb(0)).max(arb(0)))
+    def whole_rows(self, places: Sequence[float]) -> Floats:
+        """Return the rows themselves in the same way."""
+        return np.array([[float(x) for x in self.probabilities(place)] for place in places])
 
     # Densities at the nodes, and on the cells between them, rounded outward
 
@@ -864,13 +871,13 @@ class NoiseTable:
 
     def law(self, pair: tuple[float, float], other: Sequence[arb]) -> Law:
         """Return the law of a pair where others have a law of ``classes``."""
-        first, second = (self.probabilities(x) for x in pair)
+        first, second = (self.kept(x) for x in pair)
         with at_precision(BALL_BITS):
-            atoms = [
-                Atom(_fixed(a / o), _fixed(b / o), _fixed(o)) for a, b, o in zip(first, second, other, strict=False)
-            ]
-            # another user's own symbol says nothing of the victim
-            atoms.append(Atom(_fixed(arb(0)), _fixed(arb(0)), _fixed(other[-1]), True))
+            every = list(zip(first, second, other, self.marked.tolist(), strict=False))
+            atoms = [Atom(_fixed(a / o), _fixed(b / o), _fixed(o)) for a, b, o, is_marked in every if not is_marked]
+            # another user's own symbol says nothing of the victim, nor do marks, which are told apart
+            rest = sum((o for _, _, o, is_marked in every if is_marked), other[-1])
+            atoms.append(Atom(_fixed(arb(0)), _fixed(arb(0)), _fixed(rest), True))
         return Law(tuple(atoms), (), True)
 
     # The compared user
@@ -947,21 +954,24 @@ class Grid:
         self._bends = shape.bends(self.far)
         self._steps = self._spaced() if shape.nodes(self.far) is None else []
         self._base = self._made(())
-        self.best_cap = cache(self._best_cap)
+        self.best_cap, self.eps_for, self.lost = cache(self._best_cap), cache(self._eps_for), cache(self._lost)
 
     def _best_cap(self, n: int, e: float) -> tuple[float, float]:
         """Return the cap of ratios with the least bound of the ends, and an estimate of its logarithm.
 
-        The bound has what the cap takes and, of the rest, the integral of |M|^n: it knows no phases, and large ratios
-        that are rare have some. With all others at an end, where they are the larger.
+        The bound has what marks add and, of the rest, the integral of |M|^n: it knows no phases, and large ratios that
+        are rare have some. With all others at an end, where they are the larger.
         """
         (first, other), hidden = self._ends
         largest, alone = float((first / hidden).max()), n * (e - 1.0) + 2.0 * sqrt(n)
         low, high = min(largest, alone) / _CAP_RANGE, min(2.0 * largest, _CAP_RANGE * alone)
         first_cap, end = np.searchsorted(_CAPS, (low, high)).tolist()
         caps = _CAPS[min(first_cap, len(_CAPS) - 1) :][: max(end - first_cap, 1)]
-        kept = np.minimum(first, caps[:, None] * hidden)
-        taken, w, drift = (first - kept).sum(axis=1), (kept - e * other) / other, e - 1.0
+        marked = first > caps[:, None] * hidden
+        pairs = np.broadcast_to(first, marked.shape), np.broadcast_to(other, marked.shape)
+        kept = np.where(marked, 0.0, pairs[0]), np.where(marked, 0.0, pairs[1])
+        added = added_by_marks(other[None], pairs, kept, np.full((len(caps), 1), e), n, marked)
+        w, drift = np.where(marked, 0.0, first / other - e), e - 1.0
         squares = (w * w) @ other
         with np.errstate(all="ignore"):
             s = _OF_SADDLE * ((drift + np.sqrt(drift**2 + 8.0 * squares / n)) / (2.0 * squares))[:, None]
@@ -978,25 +988,32 @@ class Grid:
         with np.errstate(all="ignore"):
             lobes = 2.0 * u[:, 1] * ((sizes**n / (1.0 + (u / s) ** 2)).sum(axis=1) - 0.5)
             logs = np.nan_to_num(heights + np.log(lobes / (2.0 * pi * n)), nan=-inf)
-        logs = np.logaddexp(logs, np.log(np.maximum(taken, 1e-300)))
+        logs = np.logaddexp(logs, np.log(np.maximum(added, 1e-300)))
         k = int(logs.argmin())
         return float(caps[k]), float(logs[k])
 
-    def cap_for(self, n: int, log_delta: float) -> float:
-        """Return the cap for a divergence: that of the level at which an estimate has it."""
-        (first, other), _ = self._ends
-        kept = np.minimum(first, sqrt(n) * other)
-        unit = n / (2.0 * float((kept - other) ** 2 @ (1.0 / other)))  # of a normal law: log delta is unit eps^2
+    def _variance(self, n: int) -> float:
+        """Return about the variance of the sum of n users' values, without the largest ones."""
+        first, other = self._ends[0]
+        return n * float((np.minimum(first, sqrt(n) * other) - other) ** 2 @ (1.0 / other))
+
+    def share_of_one(self, n: int) -> float:
+        """Return the square of the cap in units of about the variance of the sum of n users' values."""
+        return self.cap**2 / self._variance(n)
+
+    def _eps_for(self, n: int, log_delta: float) -> float:
+        """Return the level at which an estimate of the bound with the best cap has this divergence."""
+        unit = 0.5 * n * n / self._variance(n)  # of a normal law: log delta is unit eps^2
         start = min(sqrt(max(-log_delta, 1.0) / unit), 1.0)
 
-        def at(eps: float) -> tuple[float, float]:
-            return self.best_cap(n, exp(min(eps, _LARGEST_EPS)))
+        def missed(eps: float) -> float:
+            return self.best_cap(n, exp(min(eps, _LARGEST_EPS)))[1] - log_delta
 
-        return at(falling_root(lambda eps: at(eps)[1] - log_delta, start, 2.0 * unit * start, inf, _CLOSE))[0]
+        return min(falling_root(missed, start, 2.0 * unit * start, inf, _CLOSE), _LARGEST_EPS)
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
-        return self._base.rows([0.0, 1.0]), self._base.hidden
+        return self._base.whole_rows([0.0, 1.0]), self._base.hidden
 
     def _spaced(self) -> list[tuple[float, float]]:
         """Return messages with the distance to the next, mirror images of each other.
@@ -1053,10 +1070,14 @@ class Grid:
         """The laws of other users there, in doubles."""
         return self.with_places.laws(self.places)
 
-    @cached_property
-    def lost(self) -> float:
-        """What the cut and the cap take of the input at an end."""
-        return self.outside + self._base.above_cap(0.0)
+    def _lost(self, n: int, e: float) -> float:
+        """Return what the cut and marks add to the divergence of the ends."""
+        table = self.with_places
+        if self.cap == inf:
+            return self.outside
+        (first, second), (left, right) = (x([0.0, 1.0])[:, None] for x in (table.whole_rows, table.rows))
+        pairs = (first, second), (left, right)
+        return self.outside + float(added_by_marks(self.laws[:, :-1], *pairs, np.array([[e]]), n, table.marked)[0])
 
     @property
     def usual(self) -> NoiseTable:

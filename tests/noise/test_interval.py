@@ -6,7 +6,7 @@ import pickle
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise, permutations, product
-from math import erfc, exp, factorial, log, log1p, pi, prod, sinh, sqrt
+from math import comb, erfc, exp, factorial, log, log1p, pi, prod, sinh, sqrt
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Z
 from symamp.randomizers.noise.density_mechanism import truncated
 from symamp.schemas.validation import check_document
+from symamp.sums.all_data_sets.marked_messages import added_by_marks
 from symamp.sums.divergence import Settings
 from symamp.verifier import noise as verifier_noise
 from symamp.verifier.check import INFINITY, Check, working
@@ -190,6 +191,68 @@ def test_messages_that_are_marked_bound_what_a_cut_adds():
                         value += sum(ratios[u][y] for u, y in zip(stay, sent, strict=True))
                         bound += chance * max(value, 0) / k
             assert divergence_of(g, held) <= bound
+
+
+def of_like_users(g, row, n):
+    """Return D(g) where all others hold one law of three messages, by their counts: a mean of positive parts."""
+    total = Fraction(0)
+    for i in range(n + 1):
+        for j in range(n + 1 - i):
+            k = n - i - j
+            chance = comb(n, i) * comb(n - i, j) * row[0] ** i * row[1] ** j * row[2] ** k
+            total += chance * max(sum(c * x / p for c, x, p in zip((i, j, k), g, row, strict=True)), 0)
+    return total / n
+
+
+@pytest.mark.parametrize(("n", "E", "rare"), [(20, 1.25, 1e-4), (40, 1.125, 1e-4), (60, 1.25, 1e-4), (20, 1.5, 1e-2)])
+def test_what_marks_add_is_near_to_what_they_tell_where_many_users_hold_one_input(n, E, rare):
+    """One rare message, whose ratio is what the sum of all others misses about: exact in fractions, by counts."""
+    rare = Fraction(rare)
+    second = [rare, Fraction(1, 2) - rare, Fraction(1, 2)]
+    at, closest = np.array([True, False, False]), []
+    for ratio in (Fraction(E - 1) * n * k / 4 for k in (3, 4, 5, 12)):
+        first = [ratio * rare, Fraction(3, 4) - ratio * rare, Fraction(1, 4)]
+        whole, left = ([x - Fraction(E) * y for x, y in zip(p, second, strict=True)] for p in (first, [0, *first[1:]]))
+        left[0] = Fraction(0)
+        pairs = [tuple(np.array([[float(x) for x in row]]) for row in (first, second))]
+        pairs.append(tuple(np.where(at, 0.0, row) for row in pairs[0]))
+        added = Fraction(float(added_by_marks(pairs[0][1], *pairs, np.array([[E]]), n, at)[0]))
+        told = of_like_users(whole, second, n) - of_like_users(left, second, n)
+        assert told <= added
+        closest.append(float(told / added))
+    assert max(closest) > 0.95 - 25 * rare
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_marks_and_a_cap_add_bounds_what_they_leave_out(seed):
+    """Lemma 6 at random tables in fractions: rare messages are marked, others are kept in part; two to four users."""
+    draws = np.random.default_rng(seed)
+    closest, E = 0.0, Fraction(5, 4)
+    for n in (2, 3, 3, 4):
+        rare = [Fraction(int(x), 10**4) for x in draws.integers(1, 30, 3)]
+        rows = [[Fraction(int(x), 100) for x in draws.multinomial(90, [1 / 3] * 3) + 2] for _ in range(3)]
+        rows = [[*(f * (20 if k == 0 else 1) for f in rare[:2]), *row] for k, row in enumerate(rows)]
+        rows = [[x / sum(row) for x in row] for row in rows]
+        marked = np.array([True, True, False, False, False])
+        kept = [[0, 0, *(min(x, Fraction(3, 10)) for x in row[2:])] for row in rows[:2]]
+        held = [rows[k] for k in draws.integers(0, 3, n - 1).tolist()]
+        whole, left = (
+            divergence_of([x - E * y for x, y in zip(*some, strict=True)], held) for some in (rows[:2], kept)
+        )
+        pairs = (tuple(np.array([[float(x) for x in row]]) for row in some) for some in (rows[:2], kept))
+        floats = np.array([[float(x) for x in row] for row in rows])
+        added = float(added_by_marks(floats, *pairs, np.array([[float(E)]]), n, marked)[0])
+        assert whole <= left + Fraction(added)
+        closest = max(closest, float(whole / (left + Fraction(added))))
+    assert closest > 0.4
+
+
+def test_nothing_is_known_of_marks_where_the_rest_is_not_less_under_the_first_input():
+    """The mean of the sum is to be at most 0: else the bound of Lemma 6 is none."""
+    first, second = np.array([[0.01, 0.6, 0.39]]), np.array([[0.01, 0.5, 0.49]])
+    kept = np.array([[0.0, 0.6, 0.39]]), np.array([[0.0, 0.5, 0.2]])
+    classes, marked = np.vstack([first, second]), np.array([True, False, False])
+    assert added_by_marks(classes, (first, second), kept, np.ones((1, 1)), 10, marked)[0] == np.inf
 
 
 def test_no_pair_is_worse_than_the_ends_with_the_same_others():

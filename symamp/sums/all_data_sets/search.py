@@ -438,7 +438,7 @@ def _for_users(found: Found, users: int, n: int) -> tuple[Found, float]:
 _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
 """With fewer positive messages, plainly or by their spread, no parameters give a bound near to the truth."""
 _MOST_KEPT, _MOST_SEARCHED = 256, 63
-_FAR_FROM_FEWER, _NEAR_FEWER = 0.05, 1.0
+_FAR_FROM_FEWER, _NEAR_FEWER = 0.15, 1.0
 """How far, in log delta, the bound of laws of fewer values may be from what their parameters give for all values; and
 up to which distance of levels the difference is used again."""
 _FEWER_USERS, _DRIFT_OF_USERS = 2.0, 5e-3

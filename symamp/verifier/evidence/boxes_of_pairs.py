@@ -91,7 +91,7 @@ class _Stage:
         self.cells = [self.noise.length(a, b) for a, b in pairwise(self.nodes)]
         self.outside = self.noise.outside(arb(-self.nodes[0]))
         self._rows: dict[fmpq, list[arb]] = {}
-        self._laws: dict[fmpq, tuple[list[arb], arb]] = {}
+        self._laws: dict[fmpq, tuple[list[arb], list[arb]]] = {}
 
     @property
     def boxes(self) -> list[Box]:
@@ -120,15 +120,44 @@ class _Stage:
         """Return the sum of the masses of the nodes for the input x."""
         return sum((f * w for f, w in zip(self.row(x), self.weights, strict=True)), arb(0))
 
-    def law(self, x: fmpq) -> tuple[list[arb], arb]:
-        """Return the probabilities of the nodes for the input x under the cap, and what the cap takes."""
+    def probabilities(self, x: fmpq) -> list[arb]:
+        """Return the probabilities of the nodes for the input x."""
+        whole = self.whole(x)
+        return [f * w / whole for f, w in zip(self.row(x), self.weights, strict=True)]
+
+    @cached_property
+    def marked(self) -> list[bool]:
+        """Which nodes are told apart from all others: those on the left with ratios above the cap."""
+        every = zip(self.nodes, self.probabilities(ZERO), self.blanket, strict=True)
+        return [y < fmpq(1, 2) and not p <= self.cap * m for y, p, m in every]
+
+    def law(self, x: fmpq) -> tuple[list[arb], list[arb]]:
+        """Return the probabilities of the nodes for the input x; and what is kept: no mark, and up to the cap."""
         if x not in self._laws:
-            whole = self.whole(x)
-            found = [f * w / whole for f, w in zip(self.row(x), self.weights, strict=True)]
-            kept = [p.min(self.cap * m) for p, m in zip(found, self.blanket, strict=True)]
-            taken = sum((p - k for p, k in zip(found, kept, strict=True)), arb(0)) if self.cap < INFINITY else arb(0)
-            self._laws[x] = kept, taken
+            found = self.probabilities(x)
+            every = zip(found, self.blanket, self.marked, strict=True)
+            self._laws[x] = found, [arb(0) if is_marked else p.min(self.cap * m) for p, m, is_marked in every]
         return self._laws[x]
+
+    def added(self, pair: tuple[fmpq, fmpq], level: arb, classes: Sequence[Sequence[arb]]) -> arb:
+        """Return what the divergence of a pair is above that of what is kept, at most: marks and the cap."""
+        if not self.cap < INFINITY:
+            return arb(0)
+        self.check.spend(4 * len(classes) * len(self.nodes), hard=True)
+        (a, left), (b, right) = map(self.law, pair)
+        g, rest = ([p - level * q for p, q in zip(*rows, strict=True)] for rows in ((a, b), (left, right)))
+        few, marks = self.n - 1, [j for j, is_marked in enumerate(self.marked) if is_marked]
+        hidden, told = [least([x[j] for x in classes]) for j in marks], [g[j].max(arb(0)) for j in marks]
+        kept = [j for j, is_marked in enumerate(self.marked) if not is_marked]
+        squares = largest([sum((rest[j] ** 2 / x[j] for j in kept), arb(0)) for x in classes])
+        mean, capped = sum(rest, arb(0)), sum(((g[j] - rest[j]).max(arb(0)) for j in kept), arb(0))
+        p, gain, square = sum(hidden, arb(0)), sum(told, arb(0)), few * (squares - mean**2).max(arb(0))
+        if not (p < 1 and mean <= 0):
+            return INFINITY  # the box stays open
+        for m, x in zip(hidden, told, strict=True):
+            y = x + few * m * mean
+            capped += (y + (y**2 + m**2 * square).sqrt()) / 2
+        return capped + few * p * gain + self.n * p**2 / 4 * (few * squares / (1 - p)).sqrt()
 
     @cached_property
     def weights(self) -> list[arb]:
@@ -215,7 +244,7 @@ class _Stage:
     @cached_property
     def gain(self) -> arb:
         """E[G_+] of the pair of the ends."""
-        every = zip(self.law(ZERO)[0], self.law(_ONE)[0], strict=True)
+        every = zip(self.law(ZERO)[1], self.law(_ONE)[1], strict=True)
         return sum(((p - self.e * q).max(arb(0)) for p, q in every), arb(0))
 
     def values(self, asked: Sequence[Box]) -> dict[Box, arb]:
@@ -244,29 +273,30 @@ class _Stage:
         """Return a bound on the divergence of the table's laws for a pair, whatever the others hold."""
         if not level >= 1:
             return INFINITY  # the box stays open
-        (a, taken), (b, _) = map(self.law, pair)
-        g = [p - level * q for p, q in zip(a, b, strict=True)]
-        best, enough = INFINITY, arb(self.at.value * _SETTLED) - taken - self.outside
-        values = [x / m for x, m in zip(g, self.blanket, strict=True)]
+        g = [p - level * q for p, q in zip(*(self.law(x)[1] for x in pair), strict=True)]
+        best, enough = INFINITY, arb(self.at.value * _SETTLED) - self.outside
+        values, added = [x / m for x, m in zip(g, self.blanket, strict=True)], self.added(pair, level, [self.blanket])
         for text in self.data["tilts"]:
             theta = arb(self.check.number(text))
             self.check.require(theta > 0, f"{self.what}: a tilt that is not positive", "invalid")
             self.check.spend(2 * len(g), hard=True)
             moment = 1 + sum((m * (theta * v).expm1() for m, v in zip(self.blanket, values, strict=True)), arb(0))
-            best = best.min((self.n * moment.log() - 1).exp() / (self.n * theta))
+            best = best.min((self.n * moment.log() - 1).exp() / (self.n * theta) + added)
             if best <= enough:
-                return best + taken
-        return best.min(self._integrals(g, enough)) + taken
+                return best
+        added = added.min(self.added(pair, level, self.classes))
+        return best.min(self._integrals(g, enough - added) + added)
 
     def _integrals(self, g: Sequence[arb], enough: arb) -> arb:
         """Return the bound over all data sets by the integrals of the plan, in units of the gain of the ends."""
+        kept = [j for j, is_marked in enumerate(self.marked) if not is_marked]
         gain = sum((x for x in g if x > 0), arb(0))
-        good = not any(x.contains(0) for x in g) and gain > 0
+        good = not any(g[j].contains(0) for j in kept) and gain > 0
         self.check.require(good, f"{self.what}: a value that may be 0", "invalid")
         unit = gain / self.gain
         laws = []
         for masses in self.classes:
-            atoms = [(x / (m * unit), m) for x, m in zip(g, masses, strict=True)]
-            laws.append((atoms, (1 - sum(masses, arb(0))).max(arb(0))))
+            atoms = [(g[j] / (masses[j] * unit), masses[j]) for j in kept]
+            laws.append((atoms, (1 - sum((m for _, m in atoms), arb(0))).max(arb(0))))
         plan, enough, most = self.data["plan"], enough / unit, arb(self.at.value) / unit
         return unit * all_data_sets.bound(self.check, laws, [self.gain], self.n, plan, self.what, True, enough, most)
