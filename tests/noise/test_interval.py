@@ -358,15 +358,36 @@ NAMED = {"Laplace": {"kind": "laplace", "eps0": "2"}, "logistic": {"kind": "logi
 NAMED |= {"Gaussian": {"kind": "gaussian", "sigma": "3/4"}}
 
 
-def read_by_the_verifier(name, table, others, n=10**4, cells=(), mechanism=None):
+def read_by_the_verifier(name, table, others, n=10**4, cells=(), mechanism=None, cap="inf"):
     """Return what the verifier makes of the same messages and places; ``cells`` are a start, kappa and s each."""
     texts = [str(Fraction(y)) for y in table.nodes], [str(Fraction(x)) for x in others]
     side = [[str(Fraction(x)) for x in cell] for cell in cells] or [["0", "1", "1"]]
     stage = {"nodes": texts[0], "first": side, "second": side}
     setting = Setting(Check(), evidence.setting(name, [(n, True, mechanism or NAMED[name])]), "setting")
     at = At(Check(), setting, "1/10", fmpq(1, 10**6))
-    data = {"others": texts[1], "cap": "inf", "tilts": [], "plan": None}
+    data = {"others": texts[1], "cap": cap, "tilts": [], "plan": None}
     return boxes_of_pairs._Stage(at, setting.groups[0].mechanism, data, stage, "stage")
+
+
+@pytest.mark.parametrize("n", [300, 10**5])
+def test_the_verifier_has_the_same_marks_and_what_they_add(n):
+    """Doubles rounded outward and balls agree in eight digits, by the blanket and by classes of other users."""
+    grid, level = grid_of(NOISES["Gaussian"][0], Cut(-40, 64.0)), 1.125
+    table = grid.table([0.25, 0.75])
+    with at_precision(128):
+        stage = read_by_the_verifier("Gaussian", table, grid.places, n=n, cap="64")
+        assert stage.hidden and stage.classes
+    assert stage.marked == table.marked.tolist() and 3 < sum(stage.marked) < len(stage.marked) / 3
+    for a, b in ((0.0, 1.0), (0.25, 1.0), (0.25, 0.75), (0.0, 0.25)):
+        pairs = [tuple(rows([x]) for x in (a, b)) for rows in (table.whole_rows, table.rows)]
+        for mine, theirs in (
+            (table.hidden[None], lambda: [stage.blanket]),
+            (table.laws(grid.places)[:, :-1], lambda: stage.classes),
+        ):
+            ours = float(added_by_marks(mine, *pairs, np.array([[level]]), n, table.marked)[0])
+            with at_precision(128):
+                found = stage.added((fmpq(*a.as_integer_ratio()), fmpq(*b.as_integer_ratio())), arb(level), theirs())
+            assert abs(float(found) / ours - 1) < 1e-8 and float(found.upper()) < ours * (1 + 1e-6)
 
 
 def interpolating(name, a, b, at):

@@ -156,7 +156,8 @@ class _Stage:
             return INFINITY  # the box stays open
         for m, x in zip(hidden, told, strict=True):
             y = x + few * m * mean
-            capped += (y + (y**2 + m**2 * square).sqrt()) / 2
+            root = (y**2 + m**2 * square).sqrt()
+            capped += (m**2 * square / (root - y) if y < 0 else root + y) / 2
         return capped + few * p * gain + self.n * p**2 / 4 * (few * squares / (1 - p)).sqrt()
 
     @cached_property
