@@ -376,8 +376,10 @@ def test_the_verifier_has_the_same_marks_and_what_they_add(n):
     table = grid.table([0.25, 0.75])
     with at_precision(128):
         stage = read_by_the_verifier("Gaussian", table, grid.places, n=n, cap="64")
-        assert stage.hidden and stage.classes
-    assert stage.marked == table.marked.tolist() and 3 < sum(stage.marked) < len(stage.marked) / 3
+        assert stage.hidden
+        assert stage.classes
+    assert stage.marked == table.marked.tolist()
+    assert 3 < sum(stage.marked) < len(stage.marked) / 3
     for a, b in ((0.0, 1.0), (0.25, 1.0), (0.25, 0.75), (0.0, 0.25)):
         pairs = [tuple(rows([x]) for x in (a, b)) for rows in (table.whole_rows, table.rows)]
         for mine, theirs in (
@@ -387,7 +389,8 @@ def test_the_verifier_has_the_same_marks_and_what_they_add(n):
             ours = float(added_by_marks(mine, *pairs, np.array([[level]]), n, table.marked)[0])
             with at_precision(128):
                 found = stage.added((fmpq(*a.as_integer_ratio()), fmpq(*b.as_integer_ratio())), arb(level), theirs())
-            assert abs(float(found) / ours - 1) < 1e-8 and float(found.upper()) < ours * (1 + 1e-6)
+            assert abs(float(found) / ours - 1) < 1e-8
+            assert float(found.upper()) < ours * (1 + 1e-6)
 
 
 def interpolating(name, a, b, at):
