@@ -72,6 +72,8 @@ where the first ones are so many times above it: parameters are poor then, and s
 _LEAST_USERS, _LARGEST_RATIO, _LARGEST_OF_UNBOUNDED = 100, 1e3, 50.0
 """For fewer users the blanket is as good; larger ratios, or of messages that are no integers those of one in a thousand
 where they are unbounded, take too long for the default: many messages, or parameters that are sought for seconds."""
+_MOST_MESSAGES = 2_000
+"""More messages take too long for the default, as those of noise that is truncated far out do."""
 _FEWEST_STEPS = 33
 """Tables of fewer integers have the bound of all their pairs."""
 _LEAST_LOG, _LEAST_WITHOUT_CUT = -600.0, -20_000.0
@@ -730,7 +732,10 @@ def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> b
     shape = shape_of(noise)
     ratio, is_usual = shape.usual_ratio, shape.steps or shape.noise.local_ratio() is not sp.oo
     most = _LARGEST_RATIO if is_usual else _LARGEST_OF_UNBOUNDED
-    return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > most * patience
+    if n < max(_LEAST_USERS, 4.0 * ratio) or ratio > most * patience:
+        return True
+    table = grid_of(noise, _USUAL_CUT).with_places if isinstance(noise, IntervalDensities) else None
+    return table is not None and len(table.nodes) > _MOST_MESSAGES * patience
 
 
 def _no_smooth_noise(subject: Subject) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +17,9 @@ from symamp.numbers.systems import Holomorphic
 _CELLS, _FEWEST = 400, 100  # of all pieces of a law together, and at least of one piece
 _SPARE_BITS = 64  # of masses that are differences
 _SAMPLES, _FINEST = 120, 2.0**-24  # of a piece, from which cells are chosen, and what their lengths are multiples of
+_WIDE, _MOST_PARTS, _HELPS = 0.1, 256, 0.7  # relative radius of a range that is cut, until parts make it no smaller
+_TOLD = 2.0**-128  # relative radius of the mass of a cell
+_FLAT = 2.0**-64  # relatively: ratios that vary less on a cell are taken to vary as much
 
 Analytic = Callable[[acb], acb]
 Masses = Callable[[arb], tuple[arb, arb, arb]]
@@ -105,7 +108,20 @@ Laws = tuple[SmoothLaw, SmoothLaw]
 
 
 def box_range(f: Analytic, start: arb, end: arb) -> arb:
-    """Return a ball around the values of a function on an interval: by all of it, and by its middle and slopes."""
+    """Return a ball around the values of a function on an interval, from parts of it as long as more of them help."""
+    found, count = _range_on_one(f, start, end), 1
+    while not found.rad() < _WIDE * abs(found) and count < _MOST_PARTS:
+        count *= 4
+        places = [start + (end - start) * k / count for k in range(count)] + [end]
+        finer = reduce(arb.union, (_range_on_one(f, a, b) for a, b in pairwise(places)))
+        if finer.is_finite() and not finer.rad() < _HELPS * found.rad():
+            break
+        found = finer
+    return found
+
+
+def _range_on_one(f: Analytic, start: arb, end: arb) -> arb:
+    """Return a ball around the values on an interval: by all of it, and by its middle and slopes."""
     wide, slope = range_and_slope(f, start, end)
     middle = (start + end) / 2
     near = f(acb(middle)).real + slope * (start.union(end) - middle)
@@ -120,7 +136,7 @@ def range_and_slope(f: Analytic, start: arb, end: arb) -> tuple[arb, arb]:
         found = f(acb_series([acb(start.union(end)), acb(1)], 2))
     except ValueError:  # a quotient by a series that may start with 0
         return arb("nan"), arb("nan")
-    return (found[0].real, found[1].real) if isinstance(found, acb_series) else (found.real, arb(0))
+    return (found[0].real, found[1].real) if isinstance(found, acb_series) else (found.real, found.real * 0)
 
 
 # ------------- The finite sandwich: a lower and an upper finite law around a law with a density, in planar convex order
@@ -172,7 +188,7 @@ def _in_cells(piece: Piece, count: int) -> tuple[list[arb], _Rows]:
     """Return the ends of the cells of a piece, and their masses under A2, A0 and A1."""
     with at_precision(CAREFUL_BITS + _SPARE_BITS):
         places = [piece.start(), *_cuts(piece, count), piece.end()]
-        return places, _masses(piece, places)
+        return _told_from_zero(places, _masses(piece, places))
 
 
 @lru_cache(maxsize=256)
@@ -180,7 +196,7 @@ def _below(piece: Piece, count: int) -> _Rows:
     """Return (r0, r1, mass) of the atoms below a piece."""
     _, masses = _in_cells(piece, count)
     with at_precision(CAREFUL_BITS + _SPARE_BITS):
-        return [(m0 / m, m1 / m, m) for m, m0, m1 in _told_from_zero(masses)]
+        return [(m0 / m, m1 / m, m) for m, m0, m1 in masses]
 
 
 @lru_cache(maxsize=256)
@@ -215,16 +231,22 @@ def _cuts(piece: Piece, count: int) -> list[arb]:
     return [arb((start + wide * arb(x)).mid()) for x in places.tolist() if 0.0 < x < 1.0]
 
 
-def _told_from_zero(masses: _Rows) -> _Rows:
-    """Return the masses of cells, one whose mass is not told from 0 joined with its neighbour: less is seen."""
-    found: _Rows = []
-    for m, m0, m1 in masses:
-        if found and not (found[-1][0] > 0 and m > 0):
+def _told_from_zero(places: Sequence[arb], masses: _Rows) -> tuple[list[arb], _Rows]:
+    """Return the cells, one whose mass has few digits joined with its neighbour: less is seen."""
+    ends, found = [places[0]], _Rows()
+    for end, (m, m0, m1) in zip(places[1:], masses, strict=True):
+        if found and not (_is_told(found[-1]) and _is_told((m, m0, m1))):
             last = found.pop()
             found.append((last[0] + m, last[1] + m0, last[2] + m1))
+            ends[-1] = end
         else:
             found.append((m, m0, m1))
-    return found
+            ends.append(end)
+    return ends, found
+
+
+def _is_told(masses: Row) -> bool:
+    return masses[0] > 0 and all(m.rad() <= _TOLD * abs(m) for m in masses)
 
 
 def _masses(piece: Piece, places: Sequence[arb]) -> _Rows:
@@ -254,7 +276,8 @@ def spread(
     weights: list[arb | None] = [None] * len(places)
     for k, masses in enumerate(cells):
         start, end = places[k : k + 2]
-        if lead < 0 or not (monotonic or not range_and_slope(ratios[lead], start, end)[1].contains(0)):
+        is_flat = lead >= 0 and not abs(values[k + 1][lead] - values[k][lead]) > _FLAT * abs(values[k][lead])
+        if lead < 0 or is_flat or not (monotonic or not range_and_slope(ratios[lead], start, end)[1].contains(0)):
             yield from _corners(ratios, varying, start, end, masses)
             continue
         share = _share(masses, lead, values[k][lead], values[k + 1][lead])
@@ -269,7 +292,9 @@ def _corners(
     """Yield atoms at the corners of a right simplex around the ratios of a cell."""
     boxes = [box_range(ratio, start, end) for ratio in ratios]
     moving = [i for i in varying if boxes[i].rad() != 0]
-    base = [box.lower() if i in moving else ratios[i](acb(start)).real for i, box in enumerate(boxes)]
+    for i in moving:  # shares are quotients by what a ratio varies, which has to be told from its radius
+        boxes[i] += arb(0, _FLAT * max(float(abs(boxes[i]).upper()), 1e-300))
+    base = [box.lower().max(arb(0)) if i in moving else ratios[i](acb(start)).real for i, box in enumerate(boxes)]
     rest = masses[0]
     for i in moving:
         moved = list(base)

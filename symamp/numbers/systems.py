@@ -279,10 +279,16 @@ def _boxed(x: Number) -> Number:
     return x if isinstance(x, acb_series) else acb(x)
 
 
+def _nowhere(box: Number) -> Number:
+    """Return what has no value: of a power series each coefficient, as sums with it are series again."""
+    none = acb(arb("nan"))
+    return acb_series([none] * box.prec, box.prec) if isinstance(box, acb_series) else none
+
+
 def _off_the_cut(x: Number) -> Number:
     """Return the box if it lies in the open right half-plane, where roots and logarithms are holomorphic."""
     box = _boxed(x)
-    return box if (box[0] if isinstance(box, acb_series) else box).real > 0 else acb(arb("nan"))
+    return box if (box[0] if isinstance(box, acb_series) else box).real > 0 else _nowhere(box)
 
 
 def _holomorphic_power(base: Number, exponent: Number) -> Number:
@@ -295,7 +301,7 @@ def _atan(x: Number) -> Number:
     """Return the inverse tangent of a box that does not meet its cuts, which start at i and -i."""
     box = _boxed(x)
     first = box[0] if isinstance(box, acb_series) else box
-    return box.atan() if abs(first.imag) < 1 or not first.real.contains(0) else acb(arb("nan"))
+    return box.atan() if abs(first.imag) < 1 or not first.real.contains(0) else _nowhere(box)
 
 
 HOLOMORPHIC = replace(
@@ -344,7 +350,7 @@ class Holomorphic:
     def with_slope(self, box: acb) -> tuple[acb, acb]:
         """Return boxes around the values and around the derivatives on a box."""
         found = self(acb_series([box, acb(1)], 2))
-        return (found[0], found[1]) if isinstance(found, acb_series) else (found, acb(0))
+        return (found[0], found[1]) if isinstance(found, acb_series) else (found, found * 0)
 
 
 def _named(formula: sp.Expr, variable: str, constants: dict[sp.Expr, sp.Symbol]) -> sp.Expr:

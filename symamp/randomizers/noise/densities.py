@@ -23,6 +23,7 @@ from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import (
     ArgumentError,
+    ExpressionError,
     NegativeProbabilityError,
     PrecisionError,
     Problem,
@@ -45,11 +46,13 @@ from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import SubjectBase
 from symamp.randomizers.noise.additive_noise import Y, plot_distribution, plot_ratios
 from symamp.randomizers.noise.density import (
+    far_out,
     formula_range,
     integral,
     largest_value,
     masses_beyond,
     resolved,
+    steady,
     stretches,
     values_between,
 )
@@ -287,7 +290,15 @@ class Shown(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _ratio(a: sp.Expr, b: sp.Expr) -> sp.Expr:
-    return _ONE if a == b else normal(a / b)
+    return _ONE if a == b else _simplified(a / b)
+
+
+def _simplified(formula: sp.Expr) -> sp.Expr:
+    """Return the normal form, constant factors by themselves, or the formula where roots in it are too many."""
+    constant, moving = formula.as_independent(Y, as_Add=False)
+    with suppress(ExpressionError):
+        return normal(constant) * normal(moving)
+    return formula
 
 
 def law_of_cells(
@@ -307,7 +318,7 @@ def law_of_cells(
         for start, end, density, r0, r1 in cells_of(part, pair, other):
             if r0.free_symbols or r1.free_symbols:
                 beyond = masses_beyond((density, part.densities[pair[0]], part.densities[pair[1]]))
-                m, ratio0, ratio1 = (Holomorphic(f, Y) for f in (density, r0, r1))
+                m, ratio0, ratio1 = (Holomorphic(steady(f, far_out(start, end)), Y) for f in (density, r0, r1))
                 pieces.append(Piece(number(start), number(end), m, ratio0, ratio1, beyond))
             else:
                 atoms.append(Atom(number(r0), number(r1), integral(density, start, end), r0 == r1))
@@ -324,8 +335,8 @@ def law_of_cells(
 def cells_of(part: MessageRange, pair: tuple[int, int], other: int | None) -> Iterator[Shown]:
     """Yield the formulas of the cells of a stretch on which every density is positive."""
     for start, end, base, factor in _cells(part, other):
-        r0, r1 = (normal(part.ratio(k, base) / factor) for k in pair)
-        yield Shown(start, end, normal(part.densities[base] * factor), r0, r1)
+        r0, r1 = (_simplified(part.ratio(k, base) / factor) for k in pair)
+        yield Shown(start, end, _simplified(part.densities[base] * factor), r0, r1)
 
 
 def _cells(part: MessageRange, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
@@ -343,7 +354,9 @@ def _cells(part: MessageRange, other: int | None) -> list[tuple[sp.Expr, sp.Expr
 
 @lru_cache(maxsize=256)
 def _least_cells(part: MessageRange) -> tuple[tuple[sp.Expr, sp.Expr, int, sp.Expr], ...]:
-    return tuple(least_cells([Holomorphic(d, Y) for d in part.densities], part.start, part.end))
+    far = far_out(part.start, part.end)
+    steadier = [Holomorphic(steady(_simplified(d), far), Y) for d in part.densities]
+    return tuple(least_cells(steadier, part.start, part.end))
 
 
 def _least(values: tuple[sp.Expr, ...]) -> sp.Expr:
@@ -389,7 +402,8 @@ class Densities(SubjectBase, ShownInLatex):
         self.density, self.values, self.messages = density, inputs, messages
         self.inputs = tuple(text(v) for v in inputs)
         rows = tuple(density.xreplace({y: Y}).xreplace({x: v}) for v in inputs)
-        cuts = stretches(rows, *messages)
+        sides = (sp.Abs(Y - v) for v in inputs if density.has(sp.exp))  # where other exponentials are largest
+        cuts = stretches((*rows, *sides), *messages)
         self.parts = tuple(MessageRange(s.start, s.end, tuple(resolved(r, {Y: s.inside}) for r in rows)) for s in cuts)
         self._compare(x, y, tuple(s.inside for s in cuts))
         self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
@@ -614,7 +628,9 @@ def _columns(part: MessageRange, cells: int) -> Iterator[Column]:
     masses = [[integral(d, a, b)() for d in part.densities] for a, b in pairwise(nodes)]
     lead = varying[0] if _is_straight(ratios, varying[0], part) else -1
     of_cells, places = [[mass[0], *mass] for mass in masses], [number(e)() for e in nodes]
-    for found, mass in spread([Holomorphic(r, Y) for r in ratios], places, of_cells, varying, lead):
+    far = far_out(part.start, part.end)
+    steadier = [Holomorphic(steady(r, far), Y) for r in ratios]
+    for found, mass in spread(steadier, places, of_cells, varying, lead):
         yield [mass * r for r in found]
 
 

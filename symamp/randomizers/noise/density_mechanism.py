@@ -25,7 +25,16 @@ from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import Y, Z
 from symamp.randomizers.noise.densities import Atom3, Boxes, Densities, boxes, check_inputs, down, fallback_atoms, up
-from symamp.randomizers.noise.density import NoiseDensity, changes, formula_range, interval_of, resolved, values_between
+from symamp.randomizers.noise.density import (
+    NoiseDensity,
+    changes,
+    formula_range,
+    in_exponentials,
+    interval_of,
+    resolved,
+    steady,
+    values_between,
+)
 
 _BITS = 128  # of all balls here
 _MOST_BOXES = 3_000  # in which a sign is looked for
@@ -129,7 +138,9 @@ def _range(formula: sp.Expr) -> Callable[[Box], arb]:
 
 def positive(formula: sp.Expr, s: Strip) -> bool:
     """Return whether balls show a formula to be positive on a strip; on its lower line if only X occurs."""
-    value = _range(formula)
+    center = {X: (s.left + s.right) / 2}
+    far = max(s.bottom.xreplace(center), s.top.xreplace(center), key=lambda e: abs(sp.N(e)))
+    value = _range(steady(formula, {**center, Y: far}))
     left, wide, bottom, top = (number(s.left)(), number(s.right - s.left)(), _range(s.bottom), _range(s.top))
     open_, tried = [(sp.S.Zero, sp.S.One, sp.S.Zero, sp.S.One)], 0
     while open_:
@@ -343,8 +354,10 @@ class _Ends:
                 (up, ratios[:half] + ratios[half + 1 :]),
             )
         )
-        ours = [self._mass(x, k, self._over(x, y)) for k, y in enumerate(middles)]
         start, stop = down(here[half] / at_a[half]), up(here[-1] / at_a[-1])
+        if not all(np.isfinite(v).all() for v in (low, high, stop, *ends)):
+            return False  # on these inputs balls are too wide
+        ours = [self._mass(x, k, self._over(x, y)) for k, y in enumerate(middles)]
         u = np.geomspace(max(start, 1.0), max(stop, 1.0), _LEVELS + 1)[:, None]
         gained = np.maximum(u * ends.least - ends.of_a, 0.0)
         rate = np.where(gained > 0.0, ends.least, 0.0).sum(axis=1)[:-1]
@@ -596,7 +609,8 @@ def DensityMechanism(  # noqa: N802  (what it returns is a mechanism, of the kin
     if is_noise and isinstance(inputs, tuple):
         return NoiseDensity(density, x, y, inputs=inputs)
     given = (masses or {}).values()
-    formulas = [density, *(m if isinstance(m, sp.Expr) else exact_number(m, "masses") for m in given)]
+    density = in_exponentials(density)
+    formulas = [density, *(in_exponentials(m) if isinstance(m, sp.Expr) else exact_number(m, "masses") for m in given)]
     for k, formula in enumerate(formulas):
         if formula.has(sp.Float) or not formula.free_symbols <= ({x, y} if k == 0 else {x}):
             name = "masses" if k else "density"
