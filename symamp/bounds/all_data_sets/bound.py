@@ -230,7 +230,7 @@ def table_pairs(subject: Subject) -> MaxOverRows:
     def closer(
         worst: PairBound | None, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits
     ) -> list[Pair]:
-        if not (worst is None or (isinstance(worst, AllDataSetsPairBound) and worst.searches.knows(level, n))):
+        if not (worst is None or (isinstance(worst, AllDataSetsPairBound) and worst.searches.has_answered(level, n))):
             return pairs
         if not bound > 0:
             return pairs

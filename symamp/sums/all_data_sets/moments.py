@@ -18,12 +18,13 @@ from symamp.sums.all_data_sets.floats import FloatClasses, Parameters, Term
 
 # ------------------------- What trades time against width: any values are valid. Chosen by the tables of tests/golden
 
-_NEAR_CELLS, _BETWEEN_CELLS, _FAR_CELLS = 64, 40, 48
+_NEAR_CELLS, _BETWEEN_CELLS, _FAR_CELLS = 64, 40, 192
 """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
 _MULTIPLES, _LEAST_SMOOTHING = np.linspace(0.5, 1.5, 11), 0.04
 """What multiples of the line of each term, in the unit of each pair, are tried; the least sigma s. All give a bound."""
-_FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
-"""Where waves are taken from at most, and the cells there, in units of the tilted spread; the largest angle."""
+_FAR_FROM, _FAR_STEP, _OF_START, _AT_MOST, _WITHIN = 0.35, 0.05, 0.125, 1e4, 0.3
+"""Where waves are taken from at most, and the cells there, in units of the tilted spread, or as a part of the first
+frequency: |M|^N may return to nearly 1 between longer ones; the largest angle."""
 _DOUBLED = 3
 """A block has 2^3 of these cells."""
 _DEPTH = 12.0
@@ -170,7 +171,7 @@ def _common(
     # Up to half of the square at which fourth moments outweigh second ones, they say how |M| falls.
     start = max(2.0 * main.s, min(_FAR_FROM, (6.0 / (3.0 + heavy)) ** 0.5) / spread)
     # Waves of huge values are known up to a frequency.
-    step = min(_FAR_STEP / spread, 0.5 * start, (_WITHIN * _AT_MOST / reach - start) / _FAR_CELLS)
+    step = min(_FAR_STEP / spread, _OF_START * start, (_WITHIN * _AT_MOST / reach - start) / _FAR_CELLS)
     if not step > 0.0:
         return None
     far = np.asarray(start + step * np.arange(_FAR_CELLS + 1.0))

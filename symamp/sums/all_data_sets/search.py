@@ -598,6 +598,10 @@ class Searches:
         """Return whether nothing is searched at this level any more."""
         return (level, n) in self._found or self._borrowed_near(level, n) is not None
 
+    def has_answered(self, level: Level, n: int) -> bool:
+        """Return whether a bound is known at this level: by parameters, or by the normal law."""
+        return self.knows(level, n) or self.is_settled(level, n)
+
     @property
     def is_empty(self) -> bool:
         """Return whether nothing was asked yet."""
