@@ -459,7 +459,7 @@ def _ideals(parabolas: Sequence[_Parabola], half: float) -> Floats:
 # -------------------------------------------------------- The bound: parameters in floats, then one evaluation in balls
 
 
-_SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.06  # relative, of one cell
+_SLACK, _OF_GAP, _MOST_SLACK, _OF_EXCESS = 3e-3, 2.0, 0.03, 0.06  # relative, of one cell: all together take less
 _NEGLIGIBLE, _OF_NEGLIGIBLE = 0.03, 0.4  # of a term, for one cell, in units of the slack; the part that is aimed at
 _PLAIN = 30.0
 _EVEN, _LEAST_SHARE, _AIM = 0.5, 0.015, 0.4
@@ -494,7 +494,7 @@ def enclose_all_data_sets(
     """
     settings = settings or Settings()
     gap, limits = settings.gap, settings.limits
-    bits, slack = starting_precision(n, gap), max(_SLACK, 0.5 * gap)
+    bits, slack = starting_precision(n, gap), max(_SLACK, _OF_GAP * gap)
     level = known.resolved(level, n, bits)
     distinct, gains, loss = known.prepared(level, n, bits)
     if (sharp := known.normal(level, n, bits)) is not None:
