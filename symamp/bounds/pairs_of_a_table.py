@@ -45,6 +45,9 @@ _MOST_HIDING, _FAR_BEHIND = 100, 0.5
 the logarithm, the worst data set may be above all with another input for that to be left out."""
 _AROUND, _MOST_TILTS = 4.0, 33
 """Tilts are sought this many octaves beyond the saddle points of normal laws, half an octave apart if they are few."""
+_NEAR_THE_WORST, _SMALL = 2.0, -2.0
+"""And this many octaves about the tilt of the worst pair, once one is known, unless the worst is at their end, or its
+log D is above the second."""
 _LEAST_SHARE = 0.1
 """Of the pairs, those whose rows differ least: their saddle points are not looked for."""
 _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
@@ -120,19 +123,24 @@ def _log_divergences(
                 score = np.minimum(score, np.logaddexp(highest, lone))
                 if not (score > enough[1]).any():
                     return np.full_like(alone, -np.inf), tilt
-            sums, tilt = _log_sums(rows, hidden, e_minus_one, n)
+            worst = enough[0] if enough is not None and enough[1] < _SMALL else None
+            sums, tilt = _log_sums(rows, hidden, e_minus_one, n, worst)
             score = np.minimum(score, np.logaddexp(sums - np.log(n), lone))
     np.fill_diagonal(score, -np.inf)
     return np.asarray(np.where(np.isnan(score), -np.inf, score)), tilt
 
 
-def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> tuple[Floats, Floats]:
+def _log_sums(
+    rows: Floats, hidden: Floats, e_minus_one: float, n: int, worst: float | None = None
+) -> tuple[Floats, Floats]:
     """Return the saddle-point estimate of log E[S_+] for all pairs: height and bend of a parabola in log theta.
 
-    And the tilts theta.
+    And the tilts theta. With about that of the ``worst`` pair, others may have more than their own.
     """
     squares = chi_squares(rows, hidden)
     grid = tilts(e_minus_one, n, squares)
+    if worst is not None:
+        grid = grid[np.abs(np.log2(grid / worst)) <= _NEAR_THE_WORST]
     best, before, after, tilt = (np.full(squares.shape, np.inf) for _ in range(4))
     last, is_last = best, np.zeros(squares.shape, dtype=np.bool_)
     for theta in grid:
@@ -151,6 +159,8 @@ def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> tuple
     # n theta^2 K'' + 2, the bend in log theta, is at least 2.
     bend = np.where(inside, np.maximum(bend / step**2, 2.0), 2.0)
     found = np.where(squares > 0.0, height + np.log(tilt) - 0.5 * np.log(2.0 * np.pi * bend), -np.inf)
+    if worst is not None and (not len(grid) or tilt.flat[found.argmax()] in (grid[0], grid[-1])):
+        return _log_sums(rows, hidden, e_minus_one, n)
     return np.asarray(found), tilt
 
 
@@ -683,21 +693,24 @@ class MaxOverRows(MaxOverSearchedPairs):
             left = open_pairs(self.table, level, n, ball)
             if self.closer is not None and left:
                 left = self.closer(None, level, n, ball, left, limits)
+            groups = [group for group in self.groups(self.table, [first, *left]) if first not in group]
+            if not groups:
+                return [], {}
 
             def of_sums(done: int, terms: int) -> None:
                 if len(left) * done // terms > len(left) * (done - 1) // terms:
                     report(every - len(left) + len(left) * done // terms, every)
 
-            bounds = narrowed(
-                self.table, level, n, ball, left, law_of(table_blanket(self.table, first)), limits, of_sums
-            )
-            rest = [pair for pair in bounds if pair != first]
+            some, law = [group[0] for group in groups], law_of(table_blanket(self.table, first))
+            bounds = narrowed(self.table, level, n, ball, some, law, limits, of_sums)
+            rest = [*bounds]
             if len(rest) > 1:
                 scores = self.ranking(self.table, level, n)
                 rest.sort(key=lambda pair: -scores[pair])
             if self.closer is not None and rest:
                 rest = self.closer(worst, level, n, ball, rest, limits)
-        return [group for group in self.groups(self.table, [first, *rest]) if first not in group], bounds
+        group_of = {group[0]: group for group in groups}
+        return [group_of[pair] for pair in rest], bounds
 
 
 def _ball(limit: fmpq | Dyadic) -> arb:
