@@ -104,6 +104,10 @@ class PairBoundDefaults(Protocol):
         """A part for the same inputs whose divergence is at least this one's and is evaluated sooner, None if none."""
         return None
 
+    def shown_below(self, level: Level, n: int, log_limit: float, settings: Settings) -> Enclosure | None:
+        """Return an enclosure up to e^log_limit at most, where one is had sooner than an estimate; None elsewhere."""
+        return None
+
     @property
     def sharper_triple(self) -> PairBound | None:
         """A proved triple for the same inputs whose divergence is at most this one's, as certificates show it."""
@@ -388,6 +392,9 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
         found = Evidence.of(looser, level, looser.enclose(level, n, replace(settings, gap=max(settings.gap, COARSE))))
         if found.is_at_most(limit):
             return found
+    shown = part.shown_below(level, n, log_of_ball(whole), settings)
+    if shown is not None and (found := Evidence.of(part, level, shown)).is_at_most(limit):
+        return found
     margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
     if margin <= 0.0 and part.estimate_error > 0.0:  # with parameters of another pair perhaps, which are poor here
         margin = log_of_ball(whole) - part.log_estimate(level, n, settings.usual)

@@ -27,7 +27,7 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import float_below
 from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets, moments_below
 from symamp.sums.all_data_sets.laws import MANY_CLASSES, raised_to_majorant
 from symamp.sums.all_data_sets.search import SHARP, SHARPER, Others, Searches
 from symamp.sums.divergence import ROUGH, Enclosure, Settings, enclose_level, estimate_log_level
@@ -119,9 +119,20 @@ class PairGroupBound(AllDataSetsPairBound):
     def looser_proxy(self) -> PairBound | None:
         """What is evaluated sooner: the triple above the pairs of the group, or the envelope of few laws.
 
-        Not the envelope any more once it was not enough and parameters were found.
+        Not the envelope any more once there are parameters, its own or those of another pair.
         """
-        return self.above or (self.envelope if len(self.triples) <= _FEW_LAWS and self.searches.is_empty else None)
+        is_first = self.searches.is_empty and (self.others is None or not self.others.searched)
+        return self.above or (self.envelope if is_first and len(self.triples) <= _FEW_LAWS else None)
+
+    def shown_below(self, level: Level, n: int, log_limit: float, settings: Settings) -> Enclosure | None:
+        """Return an enclosure by moments whose upper end is at most e^log_limit; None where they do not show that.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold.
+        Proof: docs/proofs/all_pairs.md, docs/proofs/other_inputs.md.
+        """
+        return moments_below(self.searches, level, n, log_limit, settings.limits)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         own = super().log_estimate(level, n, settings)

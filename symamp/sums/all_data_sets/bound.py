@@ -11,7 +11,7 @@ import numpy as np
 from flint import acb, arb, arb_mat
 
 from symamp.laws.law import BallGparv, Floats, Level, total
-from symamp.numbers.limits import CELL
+from symamp.numbers.limits import CELL, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import (
     REACH,
@@ -469,6 +469,8 @@ _OF_OTHERS = 0.5
 _BY_MOMENTS = 0.012
 """Where so much may be given away in the logarithm moments are asked before cells: they take a tenth of the time. It is
 more than the gaps of certificates, which need cells."""
+_SURPLUS = 0.3
+"""So far may estimates be above what moments are to show, with parameters of another pair that moments use better."""
 _MOST_CELLS = 3_000
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
 _NO_TERMS = AllDataSetsEvidence(Parameters(1.0, 0.0, 0.0, ()), ())
@@ -520,6 +522,29 @@ def enclose_all_data_sets(
                     evidence, name = AllDataSetsEvidence(parameters, cells), "all data sets"
                     return Enclosure(arb(0), upper.upper(), name, bits, merging=arb(loss), evidence=evidence)
         return Enclosure(arb(0), everywhere, "one user", bits)
+
+
+def moments_below(known: Searches, level: Level, n: int, log_limit: float, limits: Limits) -> Enclosure | None:
+    """Return an enclosure by moments whose upper end is at most e^log_limit, None where parameters at hand give none.
+
+    Guarantee
+    ---------
+    For every choice of inputs of the n - 1 other users, the divergence is at most ``upper.upper()``.
+    Proof: docs/proofs/all_pairs.md.
+    """
+    level = known.resolved(level, n, 128)
+    if known.normal(level, n, 128) is not None:
+        return None
+    found = known.at_hand(level, n, limits)
+    # Neither a data set nor poor parameters are above what is to be shown.
+    if found is None or not max(found.log_value - found.excess, found.log_value - _SURPLUS) < log_limit:
+        return None
+    with at_precision(128):
+        parameters, (distinct, _, loss) = raised_to_majorant(found.parameters), known.prepared(level, n, 128)
+        units = inf if parameters is None else bound_of_laws(distinct, known.mixed, n, parameters, log_limit)
+        if not units <= 1.0:
+            return None
+        return Enclosure(arb(0), (arb(units) * arb(log_limit).exp()).upper(), MOMENTS, 128, merging=arb(loss))
 
 
 def estimate_log_all_data_sets(
