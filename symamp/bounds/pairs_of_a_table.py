@@ -449,6 +449,8 @@ def narrowed(
     Every pair has D_E of at most its number at n users, and of at most ``bound`` if it is left out.
     Proof: docs/proofs/all_pairs.md.
     """
+    if not pairs:
+        return {}
     alone = excesses(table.floats, _e(level)) + _room(table)
     left = {pair: one for pair in pairs if not (one := arb(float(alone[pair]))) <= bound}
     rough = float_gparv(worst, level)
@@ -694,20 +696,21 @@ class MaxOverRows(MaxOverSearchedPairs):
             if self.closer is not None and left:
                 left = self.closer(None, level, n, ball, left, limits)
             groups = [group for group in self.groups(self.table, [first, *left]) if first not in group]
-            if not groups:
-                return [], {}
 
             def of_sums(done: int, terms: int) -> None:
                 if len(left) * done // terms > len(left) * (done - 1) // terms:
                     report(every - len(left) + len(left) * done // terms, every)
 
-            some, law = [group[0] for group in groups], law_of(table_blanket(self.table, first))
-            bounds = narrowed(self.table, level, n, ball, some, law, limits, of_sums)
+            rest, are_few = [group[0] for group in groups], len(groups) <= _FEW
+            if self.closer is not None and are_few:
+                rest = self.closer(worst, level, n, ball, rest, limits)
+            law = law_of(table_blanket(self.table, first))
+            bounds = narrowed(self.table, level, n, ball, rest, law, limits, of_sums)
             rest = [*bounds]
             if len(rest) > 1:
                 scores = self.ranking(self.table, level, n)
                 rest.sort(key=lambda pair: -scores[pair])
-            if self.closer is not None and rest:
+            if self.closer is not None and rest and not are_few:
                 rest = self.closer(worst, level, n, ball, rest, limits)
         group_of = {group[0]: group for group in groups}
         return [group_of[pair] for pair in rest], bounds

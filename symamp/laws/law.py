@@ -299,7 +299,7 @@ def _binary_exponent(values: tuple[arb, ...]) -> int:
 # --------------------------- A law in doubles, made once: G = r0 - E r1 at any level in floats, where floats resolve it
 
 _BITS, _RESOLVED = 128, 64
-_CLOSE = 1e-9
+_CLOSE, _ROUNDED, _BESIDE = 1e-9, 2.0**-50, 1e-12
 _MODERATE = 1e40
 
 
@@ -343,14 +343,16 @@ class FloatLaw:
         with np.errstate(all="ignore"):
             taken = minus_one * self.ratios
             values = self.differences - taken
-            sizes = np.abs(values)
+            sizes, scales = np.abs(values), np.abs(self.differences) + taken
             alone = self.singular[:, 0] - minus_one * self.singular[:, 1]
             none = (self.differences == 0.0) & (taken == 0.0)
-            clear = (
-                (sizes > _CLOSE * (np.abs(self.differences) + taken)) & (sizes < _MODERATE) & (sizes > 1 / _MODERATE)
-            )
-            if not ((clear | none).all() and np.isfinite(alone).all()):
+            clear = (sizes > _CLOSE * scales) & (sizes < _MODERATE) & (sizes > 1 / _MODERATE)
+            # What cancels beside larger values, as at the ratio of a message, is as good as computed.
+            least = _BESIDE * values[clear].max(initial=0.0)
+            blurred = (sizes <= _CLOSE * scales) & (_ROUNDED * scales <= least)
+            if not ((clear | none | blurred).all() and np.isfinite(alone).all()):
                 return None
+            values = np.where(sizes <= _ROUNDED * scales, 0.0, values)
         null, mean = self.null_mass + float(self.masses[none].sum()), self.excess - minus_one * self.whole
         return FloatGparv(values[~none], self.masses[~none], null, mean, float(np.maximum(alone, 0.0).sum()))
 

@@ -39,7 +39,7 @@ _ROUNDS, OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
 _GAINED = 0.1
 """Other lines are sought again where the last ones took away this part of the excess."""
 _SMOOTHEST = 0.02
-_FEWER_TERMS = 1e-3, 5e-3
+_FEWER_TERMS = 8e-4, 5e-3
 """What a sharp bound, and a poor one, may grow by in the logarithm where it has fewer terms, or fewer frequencies."""
 _FEWER_CLASSES, _OF_DOMINATED, _ALIKE = 0.7, 0.1, 1e-9
 """Up to which part of the classes are searched without the others, what these count for in c then, and up to which part
