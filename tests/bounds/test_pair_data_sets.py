@@ -21,11 +21,11 @@ from symamp.numbers.disks import UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import NO_LIMITS
 from symamp.numbers.surroundings import BALL_BITS, at_precision
 from symamp.randomizers.catalogue import by_name
-from symamp.sums.all_data_sets.bound import enclose_all_data_sets
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, moments_below
 from symamp.sums.all_data_sets.floats import FloatClasses
 from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.moments import MOMENTS, _product, bound_of_laws, bounds_by_moments, rough_bounds
-from symamp.sums.all_data_sets.search import Searches, search
+from symamp.sums.all_data_sets.search import Others, Searches, search
 from symamp.sums.divergence import Settings, enclose_divergence
 from tests.sampled import some
 
@@ -233,6 +233,19 @@ def test_moments_of_declared_laws_are_above_mixtures_and_next_to_the_integrals(m
             chosen = [i for i in range(len(group.laws)) if rng.random() < 0.5] or [0]
             mixture = mixed(part, rng.dirichlet(np.ones(len(chosen))).tolist(), chosen)
             assert enclose_divergence(mixture, level, n, Settings(gap=1e-3)).lower <= by_moments.upper
+
+
+@pytest.mark.parametrize("name", ["staircase", "collision-narrow"])
+def test_moments_that_rule_out_a_group_are_above_its_integrals_and_below_the_limit(name):
+    mechanism = by_name(name)(**by_name(name).typical, eps0=4)
+    level, n, others = Level.of_float(0.35), 10**4, Others()
+    first, second = (PairGroupBound.of(group, others) for group in groups_of(mechanism)[:2])
+    enclose_all_data_sets(first.searches, level, n)
+    closer = enclose_all_data_sets(second.searches, level, n, Settings(gap=1e-2))
+    log_closer = float(closer.upper.log())
+    found = moments_below(second.searches, level, n, log_closer + 0.1, NO_LIMITS)
+    assert log_closer - 0.01 < float(found.upper.log()) <= log_closer + 0.1
+    assert moments_below(second.searches, level, n, log_closer - 0.02, NO_LIMITS) is None
 
 
 def mixed(part, weights, chosen):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import acb, arb, fmpq
 
-from symamp.laws.law import Atom, BallGparv, FloatGparv, Law, Level, RationalLaw, ball_gparv, float_gparv
+from symamp.laws.law import Atom, BallGparv, FloatGparv, Law, Level, RationalLaw, ball_gparv, float_gparv, quick_gparv
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.systems import NUMPY
 from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
@@ -273,3 +273,16 @@ def test_values_small_at_all_frequencies_enter_by_their_moments() -> None:
                     phi += p * (mpmath.expj(x) - 1 - mpmath.mpc(0, x))
                 assert abs(modulus / mpmath.log(abs(phi)) - 1) < 1e-11
                 assert abs(phase / mpmath.arg(phi) - 1) < 1e-11
+
+
+def test_a_value_that_cancels_beside_larger_ones_is_taken_as_it_comes():
+    """At the ratio of a message its value is 0, which no precision of balls shows."""
+    ratios = (lambda: arb("0.5").exp(), lambda: arb(3), lambda: arb("0.25"))
+    law = Law(tuple(Atom(ratio, lambda: arb(1), lambda: arb(1) / 3) for ratio in ratios), (), True)
+    for level in (Level.of_float(0.5), Level.of_float(0.5 + 1e-12), Level.of_float(1.0)):
+        quick, careful = quick_gparv(law, level), float_gparv(law, level)
+        assert quick.values == pytest.approx(careful.values, rel=1e-3, abs=1e-14)
+        assert quick.masses == pytest.approx(careful.masses)
+    alone = Law(law.atoms[:1] + law.atoms[2:], (), False)
+    near = Level.of_float(0.5 - 1e-13)
+    assert quick_gparv(alone, near).values == pytest.approx(float_gparv(alone, near).values, rel=1e-12)
