@@ -318,7 +318,8 @@ def law_of_cells(
         for start, end, density, r0, r1 in cells_of(part, pair, other):
             if r0.free_symbols or r1.free_symbols:
                 beyond = masses_beyond((density, part.densities[pair[0]], part.densities[pair[1]]))
-                m, ratio0, ratio1 = (Holomorphic(steady(f, far_out(start, end)), Y) for f in (density, r0, r1))
+                m = Holomorphic(density, Y)
+                ratio0, ratio1 = (Holomorphic(steady(r, far_out(start, end)), Y) for r in (r0, r1))
                 pieces.append(Piece(number(start), number(end), m, ratio0, ratio1, beyond))
             else:
                 atoms.append(Atom(number(r0), number(r1), integral(density, start, end), r0 == r1))
@@ -336,7 +337,7 @@ def cells_of(part: MessageRange, pair: tuple[int, int], other: int | None) -> It
     """Yield the formulas of the cells of a stretch on which every density is positive."""
     for start, end, base, factor in _cells(part, other):
         r0, r1 = (_simplified(part.ratio(k, base) / factor) for k in pair)
-        yield Shown(start, end, _simplified(part.densities[base] * factor), r0, r1)
+        yield Shown(start, end, part.densities[base] * factor, r0, r1)
 
 
 def _cells(part: MessageRange, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
@@ -490,7 +491,8 @@ class Densities(SubjectBase, ShownInLatex):
         places = self._place(pair[0]), self._place(pair[1])
         whole = (p for p in self.parts if sp.S.Zero not in p.densities)
         found = [(p, s) for p in whole for s in cells_of(p, places, None)]
-        return tuple(s for p, s in found if p.is_tail or sign(s.end - s.start - (p.end - p.start) * _THIN) > 0)
+        wide = (s for p, s in found if p.is_tail or sign(s.end - s.start - (p.end - p.start) * _THIN) > 0)
+        return tuple(s._replace(blanket=_simplified(s.blanket)) for s in wide)
 
     def plot_ratios(self, pair: tuple[object, object], ax: Axes | None = None) -> Axes:
         """Draw the curve of (R(x0)/m, R(x1)/m) over all messages, m the blanket; return the matplotlib Axes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, cmp_to_key
+from functools import cached_property, cmp_to_key, partial
 from itertools import combinations, pairwise
 from math import prod
 from typing import NamedTuple
@@ -41,7 +41,7 @@ _MOST_BOXES = 3_000  # in which a sign is looked for
 _LARGEST_DEGREE = 12  # of a polynomial whose sign is looked for
 _MOST_HALVINGS = 12  # of the interval of messages
 _DERIVATIVES = 4  # that are tried one after the other
-_CELLS = 256  # of messages on which masses are enclosed
+_CELLS = (64, 256)  # of messages on which masses are enclosed: more where fewer show nothing
 _LEVELS = 64  # at which losses are compared
 _END_SHARE = sp.Rational(1, 2**10)  # of the interval of inputs that counts as near an end
 _PLACES = 64  # of messages, among which one is chosen
@@ -213,9 +213,15 @@ def ends_are_worst(density: sp.Expr, symbols: tuple[sp.Symbol, sp.Symbol], input
         return False
 
 
-class _Masses(NamedTuple):
-    """Of cells of messages: two bounds on the masses of the blanket, and one from above on those of R_a."""
+class _Cells(NamedTuple):
+    """Cells of messages: their ends and middles, the densities of both ends of inputs at their ends, and masses.
 
+    Of the blanket there are two bounds on the masses, and one from above on those of R_a.
+    """
+
+    places: list[arb]
+    at_a: list[arb]
+    at_b: list[arb]
     least: Floats
     most: Floats
     of_a: Floats
@@ -277,7 +283,9 @@ class _Ends:
             if x is None or self._is_early((self.a, x), message):
                 break
             x = (self.a + x) / 2
-        return x is not None and self._covered(x, self._losses_are_below)
+        if x is None:
+            return False
+        return any(self._covered(x, partial(self._losses_are_below, self._cells(count))) for count in _CELLS)
 
     def _early(self) -> sp.Expr:
         """Return a message at which, for x near a, R_x is above R_a and R_x/R_b above the largest value of R_x/R_a."""
@@ -338,12 +346,12 @@ class _Ends:
         share = self._at(b, y) / self._at(a, end)
         return bool(values_between(here, number(x[0])(), number(x[1])(), last, share) >= 0)
 
-    def _losses_are_below(self, inputs: Ends) -> bool:
+    def _losses_are_below(self, cells: _Cells, inputs: Ends) -> bool:
         """Return whether the integral of (u m - R_x)_+ is at most that of (u m - R_a)_+, on cells of levels u."""
         x = number(inputs[0])().union(number(inputs[1])())
-        at_a, at_b, ends = self._of_ends
-        half, middles = _CELLS // 2, self._places[1::2]
-        here = [self._over(x, y) for y in self._places[::2]]
+        places, at_a, at_b, least, most, of_a = cells
+        half = len(places) // 4
+        here = [self._over(x, y) for y in places[::2]]
         # Ratios rise beyond the middle and fall before it: on a cell they lie between those at its ends.
         ratios = [f / b for f, b in zip(here[: half + 1], at_b, strict=False)]
         ratios += [f / a for f, a in zip(here[half + 1 :], at_a[half + 1 :], strict=True)]
@@ -355,43 +363,39 @@ class _Ends:
             )
         )
         start, stop = down(here[half] / at_a[half]), up(here[-1] / at_a[-1])
-        if not all(np.isfinite(v).all() for v in (low, high, stop, *ends)):
+        if not all(np.isfinite(v).all() for v in (low, high, stop, *cells[3:])):
             return False  # on these inputs balls are too wide
-        ours = [self._mass(x, k, self._over(x, y)) for k, y in enumerate(middles)]
+        ours = [self._mass(x, places[2 * k : 2 * k + 3], self._over(x, places[2 * k + 1])) for k in range(2 * half)]
         u = np.geomspace(max(start, 1.0), max(stop, 1.0), _LEVELS + 1)[:, None]
-        gained = np.maximum(u * ends.least - ends.of_a, 0.0)
-        rate = np.where(gained > 0.0, ends.least, 0.0).sum(axis=1)[:-1]
-        most = np.minimum(high * ends.most - np.array([down(v) for v in ours]), (high - low) * ends.most)
+        gained = np.maximum(u * least - of_a, 0.0)
+        rate = np.where(gained > 0.0, least, 0.0).sum(axis=1)[:-1]
+        lose = np.minimum(high * most - np.array([down(v) for v in ours]), (high - low) * most)
         share = np.clip((u - low) / np.maximum(high - low, _TINY), 0.0, 1.0)
-        lost = (most * share + ends.most * np.maximum(u - high, 0.0)).sum(axis=1)
+        lost = (lose * share + most * np.maximum(u - high, 0.0)).sum(axis=1)
         # The first falls below its tangents nowhere, the second is below its chords.
         level, gains = u[:, 0], gained.sum(axis=1)
-        least = np.append(gains - lost, gains[:-1] + rate * np.diff(level) - lost[1:])
-        return bool((least > _SLACK * level[-1] * ends.most.sum()).all())
+        more = np.append(gains - lost, gains[:-1] + rate * np.diff(level) - lost[1:])
+        return bool((more > _SLACK * level[-1] * most.sum()).all())
 
-    def _mass(self, x: arb, k: int, inside: arb) -> arb:
+    def _mass(self, x: arb, cell: Sequence[arb], inside: arb) -> arb:
         """Return a ball around the mass of a cell of messages: the density in its middle, and slopes in y."""
-        y, wide = self._places[2 * k].union(self._places[2 * k + 2]), self._width
-        return wide * inside + wide**2 / 4 * arb(0, self.rise({"x": x, "y": y}).rad())
+        first, _, last = cell
+        wide = last - first
+        return wide * inside + wide**2 / 4 * arb(0, self.rise({"x": x, "y": first.union(last)}).rad())
 
-    @cached_property
-    def _width(self) -> arb:
-        return number((self.high - self.low) / _CELLS)()
-
-    @cached_property
-    def _places(self) -> list[arb]:
-        """The ends and the middles of cells of messages."""
-        wide = (self.high - self.low) / (2 * _CELLS)
-        return [number(self.low + wide * k)() for k in range(2 * _CELLS + 1)]
-
-    @cached_property
-    def _of_ends(self) -> tuple[list[arb], list[arb], _Masses]:
-        """The densities of both ends of inputs at the ends of cells of messages, and the masses of cells."""
-        half, a, b = _CELLS // 2, number(self.a)(), number(self.b)()
-        at_a, at_b = ([self._at(x, y) for y in self._places[::2]] for x in (a, b))
-        of_a, of_b = ([self._mass(x, k, self._at(x, y)) for k, y in enumerate(self._places[1::2])] for x in (a, b))
+    def _cells(self, count: int) -> _Cells:
+        """Return so many cells of messages of equal length."""
+        wide = (self.high - self.low) / (2 * count)
+        places = [number(self.low + wide * k)() for k in range(2 * count + 1)]
+        a, b, half = number(self.a)(), number(self.b)(), count // 2
+        at_a, at_b = ([self._at(x, y) for y in places] for x in (a, b))
+        of_a, of_b = (
+            [self._mass(x, places[k - 1 : k + 2], at[k]) for k in range(1, 2 * count, 2)]
+            for x, at in ((a, at_a), (b, at_b))
+        )
         least, most = (np.array([rounded(v) for v in of_b[:half] + of_a[half:]]) for rounded in (down, up))
-        return at_a, at_b, _Masses(least, most, np.array([up(v) for v in of_a[:half]] + list(least[half:])))
+        of_a_above = np.array([up(v) for v in of_a[:half]] + list(least[half:]))
+        return _Cells(places, at_a[::2], at_b[::2], least, most, of_a_above)
 
     def _covered(self, start: sp.Expr, holds: Callable[[Ends], bool]) -> bool:
         """Return whether a condition holds on cells that cover the inputs from ``start`` to the center."""
