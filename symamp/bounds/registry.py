@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from symamp import bounds
-from symamp.bounds.bound import AttainedBound, Bound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.bound import AttainedBound, Bound, MaxOverPairs, MaxOverSearchedPairs, PairBound, Progress
 from symamp.bounds.hypotheses import ProofStatus
 from symamp.bounds.subject import Setting, Subject
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, one_of
@@ -76,8 +76,9 @@ def by_default(subject: Subject) -> Iterator[Bound]:
 # --------------------------------------------------- The search in floats: which upper bound is the least at a question
 
 
-LOOSE = 1e-3
-"""Relative distance of the bounds from which on costlier bounds are tried."""
+LOOSE, FAR = 1e-3, 1e-2
+"""Relative distance of the bounds from which on costlier bounds are tried; and from which on a bound that is had to any
+accuracy is left out until it is seen that no other one is nearer."""
 
 _STEEP = 10.0
 """About so much log delta changes for a relative change of epsilon."""
@@ -138,22 +139,28 @@ class CandidateBounds:
         at: Callable[[float], tuple[Level, float]],
         estimate: Callable[[MaxOverPairs, float], tuple[float, PairBound]],
         steep: float = 1.0,
+        is_far: Callable[[MaxOverPairs], bool] | None = None,
     ) -> list[Tried]:
         """Return the bounds that were tried, the least first, until the least is as low as ``above(LOOSE)``.
 
         ``at`` gives the level, and the log delta there, that a bound has to be below to be less than the least so far;
-        ``steep`` is about how much a value changes for a relative change of epsilon.
+        ``steep`` is about how much a value changes for a relative change of epsilon. Bounds that ``is_far`` says to be
+        above ``above(FAR)`` are left out.
         """
         tried: list[Tried] = []
+        known = inf
         for found in self._analyses:
-            least = min((value for value, *_ in tried), default=inf)
-            if tried and settings.limits.is_spent():
+            least = min((value for value, *_ in tried), default=known)
+            if least < inf and settings.limits.is_spent():
                 break
-            if tried and (
+            if least < inf and (
                 least <= above(steep * found.only_above) or self._is_hopeless(found, n, *at(least), settings)
             ):
                 continue
             bound = self._bound(found)
+            if is_far is not None and is_far(bound):
+                known = above(FAR)
+                continue
             if exact and tried and bound.parts[0].estimate_error > 0.0:
                 continue
             value, part = estimate(bound, least)
@@ -170,21 +177,45 @@ class CandidateBounds:
         low: float,
         exact: bool = False,
         lower: PairBound | None = None,
+        *,
+        every: bool = False,
     ) -> list[Tried]:
         """Return the bounds that were tried with their estimated eps, the least first, down to about ``low``.
 
-        ``exact`` leaves out analyses that no gap makes sharper. ``lower`` is the data set that has ``low``.
+        ``exact`` leaves out analyses that no gap makes sharper. ``lower`` is the data set that has ``low``. Bounds that
+        are far above it are not among them, unless all are or ``every`` one is asked for.
         """
         is_known = 0.0 < low < inf
+        beyond = Level.of_float(low * (1.0 + FAR) if is_known else 0.0)
+
+        def is_far(bound: MaxOverPairs) -> bool:
+            led = bound.own(lower) if isinstance(bound, MaxOverSearchedPairs) else bound.parts[0]
+            if led is None or led.estimate_error > 0.0:
+                return False
+            return led.log_estimate(beyond, n, settings.rough) > log_delta + settings.rough.gap
+
+        roots: dict[int, tuple[float, PairBound]] = {}
 
         def root(bound: MaxOverPairs, least: float) -> tuple[float, PairBound]:
             first = lower if is_known and bound.begins_with_data_set else None
-            return bound.root(n, log_delta, settings, low if is_known else least, first)
+            if id(bound) not in roots:
+                roots[id(bound)] = bound.root(n, log_delta, settings, low if is_known else least, first)
+            return roots[id(bound)]
 
         def at(least: float) -> tuple[Level, float]:
             return Level.of_float(min(least, LARGEST_EPS)), log_delta
 
-        return self._tried(n, settings, exact, lambda share: low * (1.0 + share), at, root)
+        def above(share: float) -> float:
+            return low * (1.0 + share)
+
+        near: list[Tried] = []
+        if is_known and len(self._analyses) > 1 and not (exact or every) and self._subject.randomizers[0].mechanism:
+            near = self._tried(n, settings, exact, above, at, root, is_far=is_far)
+            if near and near[0][0] <= above(FAR):
+                return near
+        whole = self._tried(n, settings, exact, above, at, root)
+        found = [bound for _, bound, _ in whole]
+        return sorted([*whole, *(one for one in near if one[1] not in found)], key=itemgetter(0))
 
     def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
         """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise."""

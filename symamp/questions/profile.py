@@ -13,7 +13,7 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.bounds.bound import Evidence, PairBound, Progress, largest_upper
-from symamp.bounds.registry import BOUNDS, LOOSE, CandidateBounds, OnlyBound, Tried, attained_first
+from symamp.bounds.registry import BOUNDS, FAR, LOOSE, CandidateBounds, OnlyBound, Tried, attained_first
 from symamp.data_sets.search import DataSetSearch, attained
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
@@ -163,14 +163,23 @@ class Bracketing:
         low, best = inf, hopeless
         if best is None:
             low, best = self._below.largest_root(n, log_delta, settings.until(_BELOW), start)
-        tried = self._ladder.roots(n, log_delta, settings.until(_ABOVE), low, asked.digits is not None, best)
+        ask = (n, log_delta, settings.until(_ABOVE), low, asked.digits is not None, best)
+        tried = self._ladder.roots(*ask)
         guess, _, worst = tried[0]
         root, _, shown = attained_first(tried, LOOSE * guess if guess < inf else 0.0)
         lowest: tuple[float, PairBound] = low, best
         if 0.0 < root < inf:
             at = Level.of_float(root)
             lowest = attained(shown, at, n, lowest, lambda part: part.root(n, log_delta, settings, root))
-        upper, above = self._least(tried, lambda one: epsilon_above(one[1], one[2], n, query, one[0]), is_log=False)
+
+        def certified(one: Tried) -> tuple[float, tuple[Evidence, ...]]:
+            return epsilon_above(one[1], one[2], n, query, one[0])
+
+        upper, above = self._least(tried, certified, is_log=False)
+        if 0.0 < guess <= (1.0 + FAR) * low < upper:  # bounds that are farther were left out
+            with suppress(PrecisionError) if above else nullcontext():
+                every = self._least(self._ladder.roots(*ask, every=True), certified, is_log=False)
+                upper, above = min((upper, above), every, key=itemgetter(0))
         if above and above[0].part is not worst:
             worst = above[0].part
             guess = worst.root(n, log_delta, settings, upper)
