@@ -127,3 +127,9 @@ def test_the_largest_exponential_is_taken_out():
         assert sp.simplify(found / formula) == 1
         inner = [a for a in found.atoms(sp.Add) if a.has(sp.exp) and a.func is sp.Add and a.is_number is False]
         assert all(float(abs(a.subs(Y, far))) < 3 for a in inner if not a.is_polynomial(Y))
+
+
+def test_few_users_of_steep_noise_have_a_narrow_bracket():
+    answer = sa.epsilon(sa.Laplace(eps0=4), n=400, delta="1e-6")
+    assert answer.method == "interval"
+    assert answer.upper < 1.012 * answer.lower
