@@ -247,9 +247,9 @@ SHARE = 1.005
 CAUSES = {
     "plane": "The set of points is not given but its diameter: the lower end holds in every such set, and so does the "
     "upper one. Sets differ by more than that ([Metric privacy](../proofs/metric.md), last section).",
-    "cut": "Noise with unbounded ratios and few users: single messages far out decide, with ratios of about nε. A cap "
-    "below them takes a large part of δ, with one above them the bound over all data sets is poor, and the blanket may "
-    "be the least that is known ([Noise on an interval](../proofs/interval.md)).",
+    "cut": "Noise with unbounded ratios and few users: single messages far out decide, with ratios of about nε. They "
+    "are bounded by themselves; where few messages of middling ratios decide, too, that over all data sets is poor, "
+    "and the blanket may be the least that is known ([Noise on an interval](../proofs/interval.md)).",
     "few": "Few positive messages decide: no parameters of the bound over all data sets suit all inputs, or all pairs.",
     "shared": "Pairs of inputs share parameters: those of a cell of pairs, or of a large table, by moments.",
     "boxes": "What boxes of pairs and cells of inputs leave of the bound on an interval: 2 to 4 % in δ, which is the "
