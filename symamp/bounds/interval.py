@@ -488,7 +488,10 @@ class _Boxes:
         self.work += int((listed & ~asked).sum()) * len(whole.nodes) * len(self.grid.places)
         (up, left), (down, right) = sides
         e = np.where(asked, self.e * (1.0 - down) / (1.0 + up[:, None]) * (1.0 - 2.0**-46), inf)
-        nodes = self._nodes(table, first, second, _of_four(np.pad(e, 1, constant_values=inf), np.minimum))
+        levels = _of_four(np.pad(e, 1, constant_values=inf), np.minimum)
+        if self.grid.shape.places:  # boxes have the pairs of their corners and no others
+            levels[np.array(first)[:, None] >= np.array(second)] = inf
+        nodes = self._nodes(table, first, second, levels)
         corners = _of_four(nodes, np.maximum)
         values = (1.0 + up[:, None]) * corners + left[:, None] + self.e * (1 + 4 * UNIT) * right
         values = values + self._in_units(self.grid.outside)

@@ -254,7 +254,8 @@ class _Stage:
         corners, levels = dict[Box, list[tuple[fmpq, fmpq]]](), dict[tuple[fmpq, fmpq], arb]()
         for box in asked:
             a0, a1, b0, b1 = self.place(box)
-            corners[box] = list(product((a0, a1), (b1, b0)))  # the farthest first
+            every = product((a0, a1), (b1, b0))  # the farthest first
+            corners[box] = [(a, b) for a, b in every if self.noise.skips or a < b]  # else there are no others
             level = self.e * (1 - cells[1][box[1]][0]) / (1 + cells[0][box[0]][0])
             for corner in corners[box]:
                 levels[corner] = level.min(levels.get(corner, level))
