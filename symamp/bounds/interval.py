@@ -617,6 +617,7 @@ class _Boxes:
         found = bounds_by_moments(self.grid.laws, (rows[0], rows[1]), e, self.n, self.parameters, self.log_unit)
         return float(found[0])
 
+    @np.errstate(over="ignore")  # what is too large is no bound
     def _nodes(self, table: NoiseTable, first: Sequence[float], second: Sequence[float], levels: Floats) -> Floats:
         """Return bounds on the divergences of all pairs of places at their levels; 0 for those that are not asked."""
         found = np.zeros(levels.shape)
@@ -636,8 +637,7 @@ class _Boxes:
 
         added = lost(table.hidden[None], np.arange(len(asked)))
         values = _by_blanket(table.hidden, (p, q), e, self.n, self.tilts, aim)
-        with np.errstate(over="ignore"):
-            values = np.where(e[:, 0] >= 1.0, values * self.aim * slack + added, inf)
+        values = np.where(e[:, 0] >= 1.0, values * self.aim * slack + added, inf)
         settled = _SETTLED * (self.aim - self._in_units(self.grid.outside))
         open_ = np.flatnonzero(~(values <= settled) & (e[:, 0] >= 1.0))
         classes = table.laws(self.grid.places) if len(open_) else np.zeros(0)

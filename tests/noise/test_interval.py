@@ -247,6 +247,27 @@ def test_what_marks_and_a_cap_add_bounds_what_they_leave_out(seed):
     assert closest > 0.4
 
 
+@pytest.mark.parametrize("m", [1e-100, 1e-170, 1e-250])
+def test_marks_of_tiny_probabilities_add_what_they_do_in_fractions(m):
+    """Squares of them are below all doubles."""
+    first, second, other = [m, 0.5, 0.25], [m / 4, 0.5, 0.5], [m / 4, 0.5, 0.4]
+    at, rows = np.array([True, False, False]), tuple(np.array([x]) for x in (first, second))
+    kept = tuple(np.where(at, 0.0, row) for row in rows)
+    added = float(added_by_marks(np.array([other]), rows, kept, np.ones((1, 1)), 2, at)[0])
+    exact = [[Fraction(x) for x in row] for row in (first, second, other)]
+    g = [x - y for x, y in zip(*exact[:2], strict=True)]
+    held = [[*exact[2], 1 - sum(exact[2])]]
+    assert divergence_of([*g, 0], held) <= divergence_of([0, *g[1:], 0], held) + Fraction(added)
+
+
+def test_what_is_kept_is_not_all_where_roundings_hide_the_difference():
+    """The second row is so large that the first one's difference does not show in P - E Q."""
+    p, at = 1e-10, np.array([True, False, False])
+    rows, kept = [np.array([[0.0, x, 1 - p]]) for x in (p, p - 1e-17)], np.array([[0.0, 0.9, 0.1]])
+    found = added_by_marks(np.array([[0.0, 0.5, 0.5]]), (rows[0], kept), (rows[1], kept), np.ones((1, 1)), 2, at)
+    assert found[0] >= 1e-17
+
+
 def test_nothing_is_known_of_marks_where_the_rest_is_not_less_under_the_first_input():
     """The mean of the sum is to be at most 0: else the bound of Lemma 6 is none."""
     first, second = np.array([[0.01, 0.6, 0.39]]), np.array([[0.01, 0.5, 0.49]])

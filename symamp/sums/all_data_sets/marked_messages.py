@@ -44,15 +44,16 @@ def added_by_marks(
     marked = np.broadcast_to(marked, whole.shape)
     m = np.where(marked, classes.min(axis=0) * (1.0 - 4.0 * UNIT), 0.0)
     told = np.where(marked, np.maximum(whole, 0.0) + size, 0.0)
-    capped = np.where(marked | (whole == rest), 0.0, np.maximum(whole - rest + size + size_of_rest, 0.0))
+    alike = marked | ((pairs[0] == kept[0]) & (pairs[1] == kept[1]))
+    capped = np.where(alike, 0.0, np.maximum(whole - rest + size + size_of_rest, 0.0))
     inverse = np.minimum(1.0 / np.maximum(classes, 1.0 / _NEVER_SENT), _NEVER_SENT)
     with np.errstate(over="ignore", invalid="ignore"):  # what is no number proves nothing
         squares = ((np.abs(rest) + size_of_rest) ** 2 @ inverse.T).max(axis=1) * (1.0 + rounded)
         mean = rest.sum(axis=1) + rounded * size_of_rest.sum(axis=1) / (4.0 * UNIT)
-        square = others * np.maximum(squares - mean**2, 0.0)[:, None] * m**2
+        spread = np.sqrt(others * np.maximum(squares - mean**2, 0.0))[:, None] * m
         y = told + m * (others * mean)[:, None]
-        root = np.sqrt(y * y + square)
-        once = np.where(y > 0.0, y + root, square / np.maximum(root - y, 1e-300)) / 2.0
+        root = np.hypot(y, spread)
+        once = np.where(y > 0.0, y + root, spread * (spread / np.maximum(root - y, 1e-300))) / 2.0
         p, gain = m.sum(axis=1), told.sum(axis=1)
         doubt = 8.0 * UNIT * (gain - others * mean * p)
         more = others * p * gain + n * p * p / 4.0 * np.sqrt(others * squares / (1.0 - p))
