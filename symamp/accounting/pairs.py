@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
-from symamp.accounting.round import DirectedRound, Round, points_of
+from symamp.accounting.round import Aim, DirectedRound, Round, points_of
 from symamp.data_sets.search import Repeated
 from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.order import sign
@@ -32,8 +32,8 @@ _LARGEST_EXCESS = 800.0
 _FAR_BEYOND, _FLAT = 15.0, 1 + fmpq(1, 10_000)
 """Points so far above eps tell nothing of it, nor do those before them where the curve falls by less than this factor
 up to there."""
-_CENTRES, _LOG_DELTAS, _NEAR_CENTRES = 4.0, 10.0, 0.5
-"""Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten; and those about
+_CENTRES, _LOG_DELTAS, _NEAR_CENTRES = 4.0, 5.0, 0.5
+"""Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to five; and those about
 other numbers of the same rounds where centres are so near."""
 _TAIL_POINTS, _SPARE_BITS = 60, 200
 """Points up to the local budget where no loss may be infinite, and how many bits below delta points are kept: rules of
@@ -161,6 +161,7 @@ class RoundPairs:
         rough: bool,
     ) -> Pairs:
         curves, limits = list[RoundCurve](), Limits.of(effort)
+        widest = max(r.deviation for r, _ in self.rounds)
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
         for found, count in self.rounds:
             if isinstance(found, DirectedRound) and not (up or found.is_attained):
@@ -197,8 +198,9 @@ class RoundPairs:
                 continue
             bottom = None if top is None else 1 / top
             if up:
-                near = found.estimated(levels) if rough else found.above(levels, limits=limits, width=width)
-                beyond = found.above(tails, far=True, limits=limits, width=width)
+                aim = Aim(width, 0 if even or tail else count, ratio + 0.5 / _CENTRES / widest)
+                near = found.estimated(levels) if rough else found.above(levels, limits=limits, aim=aim)
+                beyond = found.above(tails, far=True, limits=limits, aim=aim)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
                     last = max(points[0].level, 1 << ceil(far / log(2.0)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, exp, expm1, floor, inf, log, log1p, pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -62,14 +63,43 @@ _SHARE = 4e-3
 between their logarithms of delta two deviations out, which is about a fiftieth of the bracket of eps."""
 _PAYS = 0.1
 """A slow bound is used if it lowers log delta by this, two deviations out: about 2% of eps."""
+_UNFELT = 0.2
+"""And where it may lower log delta of all rounds by this, in units of the width of eps."""
 _SHARPER_BELOW = 12.0
 """How much finer the lower end is if points of the upper one are slow. A rule of thumb."""
+_OF_END = 0.3
+"""The gap of the search for the largest loss of a grid, about a tenth of log delta."""
 _INSIDE = 0.9
 """Data sets are compared up to this part of the largest loss; beyond it they are the same."""
 _TEST_BITS = 128
 """Bits of the chances of tests."""
 _LEAST_VARIATION = 1e-100
 """Grids are in units of the deviation: where no two messages differ, or by less than this, it stands in."""
+
+
+class Aim(NamedTuple):
+    """What points of a curve are for: the ``width`` of eps, of so many rounds if these are known, under a tilt.
+
+    ``rate`` is the part of the people of the round that takes part in it.
+    """
+
+    width: float = USUAL_GAP
+    rounds: int = 0
+    tilt: float = 0.0
+    rate: float = 1.0
+
+    def is_felt(self, loss: float, log_divergence: float) -> bool:
+        """Return whether it may tell if the curve is 0 or this near a loss.
+
+        Under the tilt log delta grows by the integral of tilt (1 + tilt) e^(tilt l) times what each round's curve
+        grows by at losses l.
+        """
+        seen = log1p(self.rate * expm1(loss))
+        weight = self.rounds * self.tilt * (1.0 + self.tilt) * self.rate * seen
+        return weight <= 0.0 or log_divergence + self.tilt * seen > log(_UNFELT * self.width / weight)
+
+
+USUAL_AIM = Aim()
 
 
 class Round:
@@ -128,12 +158,12 @@ class Round:
         raise NotImplementedError
 
     def above(
-        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
+        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, aim: Aim = USUAL_AIM
     ) -> tuple[curves.CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
-        ``far`` says that they matter little, so that cheap ones will do, and ``width`` which one of eps is aimed at.
-        Where the part of ``limits`` that each curve has is spent, some levels have fast ones, or are left out.
+        ``far`` says that they matter little, so that cheap ones will do, and ``aim`` what they are for. Where the part
+        of ``limits`` that each curve has is spent, some levels have fast ones, or are left out.
         """
         raise NotImplementedError
 
@@ -210,7 +240,8 @@ class ShuffledRound(Round):
         if whole not in self._ends:
             try:
                 # Farther than that of a slow bound.
-                self._ends[whole] = self._chosen[-1][0].root(self.question.n, whole, _search().rough)[0]
+                rough = replace(_search().rough, gap=_OF_END)
+                self._ends[whole] = self._chosen[-1][0].root(self.question.n, whole, rough)[0]
             except PrecisionError:  # a root next to the local budget, where floats see no difference
                 self._ends[whole] = inf
         return self._ends[whole]
@@ -220,7 +251,7 @@ class ShuffledRound(Round):
         return {}
 
     def above(
-        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
+        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, aim: Aim = USUAL_AIM
     ) -> tuple[curves.CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
@@ -230,7 +261,7 @@ class ShuffledRound(Round):
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/interval.md,
         docs/proofs/users_who_differ.md, docs/proofs/kernel_sandwich.md.
         """
-        levels, accuracy = tuple(levels), self.accuracy(width)
+        levels, accuracy = tuple(levels), self.accuracy(aim.width)
 
         def point(level: fmpq, limits: Limits, *, far: bool) -> curves.CurvePoint:
             found, work = self._evaluated(level, accuracy, far=far)
@@ -241,12 +272,15 @@ class ShuffledRound(Round):
         if far or len(self._chosen) == 1 or not levels:
             return curves.descend(levels, lambda e: point(e, own, far=far), accuracy.gap, own)
         # As many as there is time for, by what the middle one takes; they end where the fast bound hardly matters.
-        last = max(len(levels) - 2, min(len(levels), _FEW_LEVELS))
+        fewest = min(len(levels), _FEW_LEVELS)
+        last = max(len(levels) - 2, fewest)
+        while last > fewest and not self._is_felt(levels[last - 1], aim):
+            last -= 1
         is_boxes = isinstance(self._chosen[0][1], NoiseInterval)
         parts = 1 if is_boxes else _BETWEEN
         inside = levels[:last]
         ends = [a + (b - a) * k / parts for a, b in pairwise(levels[last - 1 :]) for k in range(1, parts + 1)]
-        middle = inside[len(inside) // 2]
+        middle = inside[-(len(inside) // 2)]
         work = self._evaluated(middle, accuracy, far=False)[1]
         some = curves.spread(inside, (1.0 if is_boxes else _OF_FIRST) * own.most / max(work, 1.0))
         slow = curves.descend(some, lambda e: point(e, own, far=False), accuracy.gap, own)
@@ -258,6 +292,11 @@ class ShuffledRound(Round):
         known, more = {p.level: p for p in found}, limits.part(CHEAP)
         cheap = curves.descend(levels, lambda e: known.get(e) or point(e, more, far=True), accuracy.gap, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
+
+    def _is_felt(self, level: fmpq, aim: Aim) -> bool:
+        """Return whether it may tell how far a slow bound is below the fast one."""
+        value = self._chosen[-1][1].log_estimate(level_at(level), self.question.n, _POINT.rough)
+        return aim.is_felt(log1p(level_at(level).rough_minus_one()), value)
 
     def is_estimated(self, up: bool) -> bool:
         is_quick = not self.is_slow or isinstance(self._chosen[0][1], NoiseInterval)
@@ -303,7 +342,7 @@ class ShuffledRound(Round):
             slow = part.estimate_error > 0.0
             boxes = max(_POINT_OF_BOXES, _OF_BOXES * accuracy.gap)
             own = boxes if isinstance(part, NoiseInterval) else _SLOW_POINT if slow else accuracy.gap
-            settings = replace(accuracy, gap=own).under(limits)
+            settings = replace(accuracy, gap=own, above=True).under(limits)
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, settings, None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
@@ -565,7 +604,7 @@ class GivenRound(Round):
         return inf
 
     def above(
-        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
+        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, aim: Aim = USUAL_AIM
     ) -> tuple[curves.CurvePoint, ...]:
         """Return the points that were given, whatever the levels; none of them is far."""
         return () if far else self.points
@@ -636,7 +675,7 @@ class SampledRound(Round):
         return min(ends)
 
     def above(
-        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, width: float = USUAL_GAP
+        self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False, aim: Aim = USUAL_AIM
     ) -> tuple[curves.CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
@@ -651,13 +690,14 @@ class SampledRound(Round):
             own = limits.part(FAR if far else NEAR)
 
             def point(level: fmpq) -> curves.CurvePoint:
-                evidence, work = self._evaluated(level, width)
+                evidence, work = self._evaluated(level, aim.width)
                 own.charge(work)
                 return curves.CurvePoint.of_ends(level, ZERO, largest_upper(evidence))
 
-            found += curves.descend(levels, point, self.base.accuracy(width).gap, own)
+            found += curves.descend(levels, point, self.base.accuracy(aim.width).gap, own)
         if self._chosen.unsampled:
-            found += self._seen(self.base.above(self._inner(levels), far=far, limits=limits, width=width))
+            inner = aim._replace(rate=aim.rate * self.n / self.of)
+            found += self._seen(self.base.above(self._inner(levels), far=far, limits=limits, aim=inner))
         return _least_of_levels(found)
 
     def is_estimated(self, up: bool) -> bool:

@@ -135,8 +135,9 @@ class SmoothPairBound(PairBoundDefaults):
                 if sums is not None:
                     ends = below.singular + arb(sums[0]) / n, above.singular + arb(sums[1]) / n
                     return Enclosure(*ends, "finite sandwich, convolution", _BITS)
-        low, high = (enclose_divergence(law, level, n, settings) for law in laws)
-        return Enclosure(low.lower, high.upper, f"finite sandwich, {high.evaluator}", high.precision, high.plan)
+        high = enclose_divergence(laws[1], level, n, settings)
+        low = arb(0) if settings.above else enclose_divergence(laws[0], level, n, settings).lower
+        return Enclosure(low, high.upper, f"finite sandwich, {high.evaluator}", high.precision, high.plan)
 
     @property
     def gap_floor(self) -> float:

@@ -107,12 +107,14 @@ _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, Cut(-60)
 yet."""
 _CLOSE = 1e-3
 """How near, in log delta, the level is found at which the bound with marks is delta."""
+_BITS_OF_MANY = -48
+"""The mass up to which many levels share tables where ratios are bounded; else more of it needs a lower cap."""
 _SAME_CAP = 1.5
 """Caps that differ by less than this factor are as good as each other."""
 _OF_MANY = 8.0
 """Where many levels are asked for messages and classes of other users cost so many times more: it is a part of a
 thousandth of eps, and each level takes half of the time."""
-_PLACES = 24
+_PLACES = 12
 """The number of places of compared inputs that are ranked for the sizes of cells."""
 
 
@@ -196,8 +198,10 @@ class NoiseInterval(PairBoundDefaults):
 
     def _mass(self, log_delta: float) -> Cut:
         """Return where messages are cut for a divergence about this, without a cap."""
+        shape = shape_of(self.noise)
         bits = floor((min(max(log_delta, _LEAST_LOG), 0.0) / log(2.0) - _BITS_LOST) / _BITS_OF_CUT)
-        return Cut(0 if shape_of(self.noise).is_whole else _BITS_OF_CUT * bits, coarse=self.coarse)
+        most = _BITS_OF_MANY if self.coarse > 1.0 and shape.has_rate else 0
+        return Cut(0 if shape.is_whole else min(_BITS_OF_CUT * bits, most), coarse=self.coarse)
 
     def cut(self, log_delta: float, n: int) -> Cut:
         """Return what is cut off for a divergence about this."""
@@ -473,7 +477,9 @@ class _Boxes:
         Only boxes that are not known to be below the aim are asked.
         """
         asked, listed = known > self.aim, known > _ASKED_AGAIN * self.aim
-        table, whole = (self.grid.table(sorted(self._ends_of(x, first, second))) for x in (asked, listed))
+        used, every = (self._ends_of(x, first, second) for x in (asked, listed))
+        table = self.grid.table(sorted(used))
+        whole = table if every == used else self.grid.table(sorted(every))
         sides = [np.zeros((2, len(places) - 1)) for places in (first, second)]
         kept = [[Cell(place) for place in places[:-1]] for places in (first, second)]
         for k, places in enumerate((first, second)):

@@ -251,23 +251,27 @@ class Shape:
         """Whether tables have all messages: nothing is cut off."""
         return self.has_exponential_tail
 
-    def density(self, node: float, place: float) -> arb:
-        """Return the density of a message on an input."""
-        return self.at(node - place)
+    def row(self, nodes: Sequence[float], place: float) -> list[arb]:
+        """Return the densities of messages on an input at a fixed precision."""
+        z = [abs(y - place) for y in nodes]
+        z = [round(x * self.steps) for x in z] if self.steps else z
+        with at_precision(BALL_BITS):
+            self._known |= {x: self._value(x) for x in z if x not in self._known}
+        return [self._known[x] for x in z]
 
     def densities(self, nodes: Sequence[float], place: float) -> Floats:
         """Return the densities of messages on an input, within a part of 2^-41 of the exact ones."""
         with at_precision(BALL_BITS):
             if self._usual is None:
-                return np.array([float(self.density(y, place)) for y in nodes])
+                return np.array([float(x) for x in self.row(nodes, place)])
             kind, rate = self._usual
             z = np.abs(np.array(nodes) - place)
             z = np.round(z * self.steps) / self.steps if self.steps else z
             x = float(rate()) * (0.5 * z**2 if kind is Gaussian else z)
             wave = exponentials(-np.clip(x, -_FAR, _FAR))
             found = self._height / float(self.mass(place)) * (4 * wave / (1 + wave) ** 2 if kind is Logistic else wave)
-            for k in np.flatnonzero(np.abs(x) > _FAR).tolist():
-                found[k] = float(self.density(nodes[k], place))
+            far = np.flatnonzero(np.abs(x) > _FAR)
+            found[far] = [float(f) for f in self.row([nodes[k] for k in far.tolist()], place)]
             return np.asarray(found)
 
     def mass(self, place: float) -> arb:
@@ -322,11 +326,7 @@ class Shape:
 
     def at(self, z: float) -> arb:
         """Return f(z) at a fixed precision."""
-        z = abs(round(z * self.steps)) if self.steps else abs(z)
-        if z not in self._known:
-            with at_precision(BALL_BITS):
-                self._known[z] = self._value(z)
-        return self._known[z]
+        return Shape.row(self, [z], 0.0)[0]
 
     def _value(self, z: float) -> arb:
         """Return f(z), for z >= 0 in steps where there are some."""
@@ -336,7 +336,8 @@ class Shape:
         if kind is Gaussian:
             return self._top * (-rate() * arb(z) ** 2 / 2).exp()
         wave = (-rate() * arb(z)).exp()
-        return self._top * (4 * wave / (1 + wave) ** 2 if kind is Logistic else wave)
+        risen = 1 + wave
+        return 4 * self._top * wave / (risen * risen) if kind is Logistic else self._top * wave
 
     @cached_property
     def _top(self) -> arb:
@@ -523,12 +524,15 @@ class _OnCircle(Shape):
             return arb.pi() / (2 if node > 0.5 else -2)
         return (arb(node) - arb(0.5)) * self._wide
 
-    def density(self, node: float, place: float) -> arb:
+    def row(self, nodes: Sequence[float], place: float) -> list[arb]:
         with at_precision(BALL_BITS):
-            u, s, tau = arb(0.5) - arb(place), self._s, self._tau
-            sine, cosine = self._angle(node).sin_cos()
-            away = u * cosine + tau * sine  # its ball may contain 0, of which a power is no number
-            return s * tau / (arb.pi() * (s * s * cosine * cosine + away * away)) * self._wide
+            return [self._density(y, place) for y in nodes]
+
+    def _density(self, node: float, place: float) -> arb:
+        u, s, tau = arb(0.5) - arb(place), self._s, self._tau
+        sine, cosine = self._angle(node).sin_cos()
+        away = u * cosine + tau * sine  # its ball may contain 0, of which a power is no number
+        return s * tau / (arb.pi() * (s * s * cosine * cosine + away * away)) * self._wide
 
     def reach(self, log2_mass: int) -> float:
         return self._end - 1.0
@@ -624,8 +628,9 @@ class _InWindow(Shape):
     def reach(self, log2_mass: int) -> float:
         return float(self._truncated.far)
 
-    def density(self, node: float, place: float) -> arb:
-        return self.at(node - place) / self.mass(place)
+    def row(self, nodes: Sequence[float], place: float) -> list[arb]:
+        with at_precision(BALL_BITS):
+            return [x / self.mass(place) for x in super().row(nodes, place)]
 
     def kept(self, first: arb, second: arb, h: float) -> arb:
         at_least = 1 / (self.mass(0.5) * (self.c() * arb(h) / 2).cosh())
@@ -776,6 +781,7 @@ class NoiseTable:
         self.cells = np.diff(self.y)
         self._found: dict[float, Floats] = {}
         self._rows: dict[float, tuple[list[arb], arb]] = {}
+        self._doubles: dict[float, Floats] = {}
         with at_precision(BALL_BITS):
             self.weights = shape.weights(self.nodes)
             self._tail = _above(1 / shape.c()) if shape.has_exponential_tail else 0.0
@@ -785,7 +791,8 @@ class NoiseTable:
         """Return the masses of the nodes for the input at a place, and their sum, which is about 1."""
         if place not in self._rows:
             with at_precision(BALL_BITS):
-                masses = [w * self.shape.density(y, place) for y, w in zip(self.nodes, self.weights, strict=True)]
+                row = self.shape.row(self.nodes, place)
+                masses = [w * f for w, f in zip(self.weights, row, strict=True)]
                 self._rows[place] = masses, sum(masses, arb(0))
         return self._rows[place]
 
@@ -798,7 +805,8 @@ class NoiseTable:
         """Return the row of a place: probabilities."""
         with at_precision(BALL_BITS):
             masses, whole = self.row(place)
-            return [m / whole for m in masses]
+            share = 1 / whole
+            return [m * share for m in masses]
 
     def kept(self, place: float) -> list[arb]:
         """Return the row at most ``cap`` times what every input's law has, 0 at marked nodes."""
@@ -810,7 +818,9 @@ class NoiseTable:
 
     def rows(self, places: Sequence[float]) -> Floats:
         """Return what is kept of rows in doubles, each number the nearest to the exact one, one row a place."""
-        return np.array([[float(x) for x in self.kept(place)] for place in places])
+        for place in {*places} - self._doubles.keys():
+            self._doubles[place] = np.array([float(x) for x in self.kept(place)])
+        return np.array([self._doubles[place] for place in places])
 
     def whole_rows(self, places: Sequence[float]) -> Floats:
         """Return the rows themselves in the same way."""
@@ -1031,7 +1041,8 @@ class Grid:
         chi_square, whole = 2.0 * float(((there - m) ** 2 / m) @ wide), 2.0 * float(share @ wide)
         unit = (120.0 * _SQUARE * chi_square / whole) ** 0.25 if whole > 0.0 else 1.0
         with np.errstate(divide="ignore"):
-            steps = np.minimum(unit / share, np.sqrt(8.0 * _COARSEST * (m if self.shape.has_rate else there) / q))
+            relative = (m if self.shape.has_rate else there) / q
+            steps = np.minimum(unit / share, np.sqrt(8.0 * _COARSEST * self.coarse * relative))
         # A message tells more than those around it: how much more, by how the ratio changes along a cell.
         ratio = there / m
         told = np.cbrt(m * np.gradient(ratio, y) ** 2 + there * np.gradient(1.0 / ratio, y) ** 2)

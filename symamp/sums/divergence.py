@@ -64,8 +64,8 @@ class Settings:
     """The accuracy of an evaluation: its relative gap, and the most frequencies, outcomes and steps it may evaluate.
 
     ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
-    reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown. Evaluations
-    are charged to ``limits``, those of the question.
+    reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown, and of one that is
+    asked for ``above`` alone the lower end may be 0. Evaluations are charged to ``limits``, those of the question.
     """
 
     gap: float = 1e-6
@@ -73,6 +73,7 @@ class Settings:
     most_outcomes: int = ENUMERATE_AT_MOST
     most_steps: int = 100_000
     negligible: float = -inf
+    above: bool = False
     limits: limited.Limits = field(default=limited.NO_LIMITS, compare=False, repr=False)
 
     def under(self, limits: limited.Limits) -> Settings:

@@ -565,7 +565,7 @@ def test_cauchy_noise_seen_on_the_circle(scale):
         return (np.sinh(c * (b - t)) * values[j] + np.sinh(c * (t - a)) * values[j + 1]) / np.sinh(c * (b - a))
 
     ends, t = (0.25, 0.375), np.concatenate([y[:-1], draws.uniform(y[0], y[-1], 400)])
-    at_nodes = [np.array([float(table.shape.density(z, x)) for z in y]) for x in ends]
+    at_nodes = [np.array([float(f) for f in table.shape.row(y, x)]) for x in ends]
     assert at_nodes[0] == pytest.approx(density(y, ends[0]), rel=1e-6)
     bounds = table._between_inputs(*ends) + np.maximum(*(table._left_over(x) for x in ends))
     j = np.clip(np.searchsorted(y, t, "right") - 1, 0, len(y) - 2)
@@ -1133,7 +1133,7 @@ def test_densities_of_a_shape_are_those_of_its_noise(name):
     for x in (0.0, 0.25, 0.5, 0.875):
         there = [density(y, x) for y in nodes]
         assert np.allclose(shape_of(noise).densities(nodes, x), np.multiply(there, one), rtol=1e-11, atol=0.0)
-        assert np.allclose([float(shape_of(noise).density(y, x)) for y in nodes], np.multiply(there, one), rtol=1e-11)
+        assert np.allclose([float(f) for f in shape_of(noise).row(nodes, x)], np.multiply(there, one), rtol=1e-11)
 
 
 @pytest.mark.slow

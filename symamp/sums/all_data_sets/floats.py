@@ -68,13 +68,14 @@ Scalar = TypeVar("Scalar", np.float64, np.complex128)
 _STEPS, _STEADY, _ALONE = 40, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
 _AT_ONCE = 2**13  # numbers that a cache holds
-_ONE_THREAD = 2**18
-"""The multiplications up to which OpenBLAS takes one thread: where cores are busy more of them wait for each other."""
+_ONE_THREAD = {"f": 2**18, "c": 2**15}
+"""The multiplications, real and complex, up to which OpenBLAS takes one thread: where cores are busy more of them wait
+for each other."""
 
 
 def _product(a: NDArray[Scalar], b: NDArray[Scalar]) -> NDArray[Scalar]:
     """Return the product with a matrix, some rows at a time: the same for any number of threads."""
-    flat, rows = a.reshape(-1, a.shape[-1]), max(_ONE_THREAD // b.size, 1)
+    flat, rows = a.reshape(-1, a.shape[-1]), max(_ONE_THREAD[b.dtype.kind] // b.size, 1)
     whole = len(flat) // rows * rows
     pieces: NDArray[Scalar] = flat[:whole].reshape(-1, rows, flat.shape[1]) @ b
     return np.concatenate([*pieces, flat[whole:] @ b]).reshape(*a.shape[:-1], b.shape[1])
