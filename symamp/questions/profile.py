@@ -172,8 +172,13 @@ class Bracketing:
             at = Level.of_float(root)
             lowest = attained(shown, at, n, lowest, lambda part: part.root(n, log_delta, settings, root))
 
+        found: dict[tuple[int, float], tuple[float, tuple[Evidence, ...]]] = {}
+
         def certified(one: Tried) -> tuple[float, tuple[Evidence, ...]]:
-            return epsilon_above(one[1], one[2], n, query, one[0])
+            guessed, bound, part = one
+            if (id(bound), guessed) not in found:
+                found[id(bound), guessed] = epsilon_above(bound, part, n, query, guessed)
+            return found[id(bound), guessed]
 
         upper, above = self._least(tried, certified, is_log=False)
         if 0.0 < guess <= (1.0 + FAR) * low < upper:  # bounds that are farther were left out
