@@ -58,7 +58,7 @@ _MOST_LISTED, _MOST_INPUTS = 4, 64
 
 _MOST_ENTRIES = 60_000
 """Pairs that no blanket bounds, times the entries of the table: with more the verifier takes too long."""
-_MOST_CORNERS, _MOST_OPEN, _MOST_OPEN_OF_LAPLACE = 300_000, 600_000, 2_500_000
+_MOST_CORNERS, _MOST_OPEN, _MOST_OPEN_OF_LAPLACE = 185_000, 500_000, 2_500_000
 """Messages times boxes: with more of them, large budgets or few users, corners of other noise than Laplace noise take
 the verifier minutes; and messages in the laws of pairs that no tilt settles."""
 
