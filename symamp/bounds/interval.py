@@ -84,7 +84,7 @@ fewer users, for whom the estimate is too low: it takes long, and was above that
 _POOR = 30.0
 """Nor one where the square of the largest value that is not marked is so many variances of the sum: the bound of the
 ends is far above all data sets then."""
-_SURE, _SURE_OF_MARKS = 3e-3, 8e-4
+_SURE, _SURE_OF_MARKS = 2e-3, 8e-4
 """How far, in log delta, beyond the place where the bound is to be delta it is asked, but for the room: a second trial
 takes as long. And as a part of eps, where marks and the cut add all of delta."""
 _MOST_PLACES, _MOST_PAIRS = 300, 3_000

@@ -459,7 +459,7 @@ def _ideals(parabolas: Sequence[_Parabola], half: float) -> Floats:
 # -------------------------------------------------------- The bound: parameters in floats, then one evaluation in balls
 
 
-_SLACK, _OF_GAP, _MOST_SLACK, _OF_EXCESS = 3e-3, 2.0, 0.03, 0.06  # relative, of one cell: all together take less
+_SLACK, _OF_GAP, _MOST_SLACK, _OF_EXCESS = 1.2e-3, 1.2, 0.03, 0.06  # relative, of one cell: all together take less
 _NEGLIGIBLE, _OF_NEGLIGIBLE = 0.03, 0.4  # of a term, for one cell, in units of the slack; the part that is aimed at
 _PLAIN = 30.0
 _EVEN, _LEAST_SHARE, _AIM = 0.5, 0.015, 0.4
