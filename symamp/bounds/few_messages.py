@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from symamp.bounds.all_data_sets.bound import AllDataSetsPairBound, PairGroupBound
+from symamp.bounds.all_data_sets.bound import OrEnvelope, PairGroupBound
 from symamp.bounds.bound import Bound, PairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED, ProofStatus
 from symamp.bounds.reduction import PairOfInputs, Reduction, is_large_table, listed, pairs_of_inputs
@@ -84,7 +84,7 @@ def _parts(subject: Subject) -> Iterator[PairBound]:
     if groups is None:
         for triples in pairs_of_inputs(listed(subject)):
             different = tuple({t.signature: t for t in reversed(triples)}.values())[::-1]
-            yield FewMessagesPairBound(different, AllDataSetsPairBound(triples))
+            yield FewMessagesPairBound(different, OrEnvelope(triples))
         return
     for group in groups:
         found = PairGroupBound.of(group)

@@ -434,6 +434,15 @@ def test_certificates_by_the_normal_law():
     assert found.upper < 1.002 * found.lower
 
 
+@pytest.mark.parametrize("n", [30, 120])
+def test_pairs_that_few_messages_tell_apart_have_the_envelope_if_that_is_less(n):
+    rows = [[4, 3, 3, 5, 6, 4], [9, 4, 3, 4, 7, 5], [1, 6, 7, 3, 3, 5], [2, 6, 5, 1, 6, 2]]
+    table = {x: {y: Fraction(w, sum(row)) for y, w in enumerate(row)} for x, row in enumerate(rows)}
+    answer = sa.epsilon(sa.FiniteMechanism(table), n=n, delta="1e-6")
+    assert answer.upper <= 1.03 * answer.lower
+    assert verify(json.dumps(answer.certificate())).status == "valid"
+
+
 def test_two_classes_that_are_nearly_as_bad_with_few_positive_messages():
     """About twelve messages tell the inputs apart: others at x0 and at a third input are nearly as bad."""
     laws, level, n = laws_of_mechanism(sa.LocalHashing(l=2, D=16, eps0=6)), Level.of_float(0.62), 10_000

@@ -90,10 +90,55 @@ class AllDataSetsPairBound(PairOfInputs):
 
 
 @dataclass(frozen=True)
-class PairGroupBound(AllDataSetsPairBound):
+class OrEnvelope(AllDataSetsPairBound):
+    """The bound of one pair of inputs over all data sets, or the envelope of the same laws where that is less."""
+
+    @cached_property
+    def envelope(self) -> EnvelopePairBound:
+        """The envelope of the laws, which is above their mixtures, too."""
+        return EnvelopePairBound(self.triples, mixed=self.mixed)
+
+    @property
+    def looser_proxy(self) -> PairBound | None:
+        """What is evaluated sooner: the envelope of few laws.
+
+        Not any more once there are parameters, its own or those of another pair.
+        """
+        is_first = self.searches.is_empty and (self.others is None or not self.others.searched)
+        return self.envelope if is_first and len(self.triples) <= _FEW_LAWS else None
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        own = super().log_estimate(level, n, settings)
+        return own if self._is_sharp(level, n, settings) else min(own, self.envelope.log_estimate(level, n, settings))
+
+    def _is_sharp(self, level: Level, n: int, settings: Settings) -> bool:
+        """Return whether the bound is known to be so near to a data set that the envelope is hardly below it."""
+        if self.searches.is_settled(level, n):
+            return True
+        found = self.searches.known(level, n)
+        return found is not None and found.excess <= (SHARP if is_rough(settings) else SHARPER)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure of the divergence for every data set of the others: an upper end.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
+        Proof: docs/proofs/all_data_sets.md, docs/proofs/envelope.md.
+        """
+        rough = settings.rough
+        own = super().log_estimate(level, n, rough)
+        if not self._is_sharp(level, n, settings) and self.envelope.log_estimate(level, n, rough) < own:
+            return self.envelope.enclose(level, n, replace(settings, gap=min(settings.gap, _OF_ENVELOPE)))
+        return super().enclose(level, n, settings)
+
+
+@dataclass(frozen=True)
+class PairGroupBound(OrEnvelope):
     """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples.
 
     ``above`` is a triple that bounds the same pairs, if there is one: where it is enough no more is asked.
+    Every end holds for all pairs of the group if the group is what it says. Proof: docs/proofs/other_inputs.md.
     """
 
     above: Reduction | None = None
@@ -110,19 +155,9 @@ class PairGroupBound(AllDataSetsPairBound):
         triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
         return PairGroupBound(tuple(triples), above, others=others, mixed=not group.listed)
 
-    @cached_property
-    def envelope(self) -> EnvelopePairBound:
-        """The envelope of the laws, which is above their mixtures, too."""
-        return EnvelopePairBound(self.triples, mixed=self.mixed)
-
     @property
     def looser_proxy(self) -> PairBound | None:
-        """What is evaluated sooner: the triple above the pairs of the group, or the envelope of few laws.
-
-        Not the envelope any more once there are parameters, its own or those of another pair.
-        """
-        is_first = self.searches.is_empty and (self.others is None or not self.others.searched)
-        return self.above or (self.envelope if is_first and len(self.triples) <= _FEW_LAWS else None)
+        return self.above or super().looser_proxy
 
     def shown_below(self, level: Level, n: int, log_limit: float, settings: Settings) -> Enclosure | None:
         """Return an enclosure by moments whose upper end is at most e^log_limit; None where they do not show that.
@@ -133,31 +168,6 @@ class PairGroupBound(AllDataSetsPairBound):
         Proof: docs/proofs/all_pairs.md, docs/proofs/other_inputs.md.
         """
         return moments_below(self.searches, level, n, log_limit, settings.limits)
-
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        own = super().log_estimate(level, n, settings)
-        return own if self._is_sharp(level, n, settings) else min(own, self.envelope.log_estimate(level, n, settings))
-
-    def _is_sharp(self, level: Level, n: int, settings: Settings) -> bool:
-        """Return whether the bound is known to be so near to a data set that the envelope is hardly below it."""
-        if self.searches.is_settled(level, n):
-            return True
-        found = self.searches.known(level, n)
-        return found is not None and found.excess <= (SHARP if is_rough(settings) else SHARPER)
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return an enclosure of the divergence of all pairs of the group and all data sets of the others.
-
-        Guarantee
-        ---------
-        The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
-        the group is what it says. Proof: docs/proofs/other_inputs.md.
-        """
-        rough = settings.rough
-        own = super().log_estimate(level, n, rough)
-        if not self._is_sharp(level, n, settings) and self.envelope.log_estimate(level, n, rough) < own:
-            return self.envelope.enclose(level, n, replace(settings, gap=min(settings.gap, _OF_ENVELOPE)))
-        return super().enclose(level, n, settings)
 
 
 # ----------------------------------------------------------------------------------------- All pairs of rows of a table
@@ -291,7 +301,7 @@ def _bound(subject: Subject) -> MaxOverPairs:
     subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject)
-    return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
+    return MaxOverPairs.of(OrEnvelope(triples) for triples in pairs_of_inputs(subject))
 
 
 def _too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool:
