@@ -12,7 +12,15 @@ import numpy as np
 from flint import acb, arb, arb_mat, fmpq
 from numpy.typing import NDArray
 
-from symamp.bounds.bound import Evidence, MaxOverSearchedPairs, PairBound, Progress, evaluated, sharp_enough
+from symamp.bounds.bound import (
+    Evidence,
+    MaxOverPairs,
+    MaxOverSearchedPairs,
+    PairBound,
+    Progress,
+    evaluated,
+    sharp_enough,
+)
 from symamp.decompositions.blanket import table_blanket
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.decompositions.pairs import distinct_pairs
@@ -617,12 +625,19 @@ class MaxOverRows(MaxOverSearchedPairs):
         """One part for each class of pairs: all of them, which may be many."""
         return tuple(self.part(group[0]) for group in self.groups(self.table, self.table.pairs))
 
-    def proposed(self, level: Level, n: int, settings: Settings) -> list[PairBound]:
+    def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[PairBound]:
         if is_small(self.table):
-            return [self.part(pair) for pair in self.table.pairs]
+            return self.parts
         settings.limits.charge(ranking_work(self.table))
         found = best(self.ranking(self.table, level, n), ESTIMATED, _BEHIND) or self.table.pairs[:1]
         return [self.part(group[0]) for group in self.groups(self.table, found)]
+
+    def root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: PairBound | None = None
+    ) -> tuple[float, PairBound]:
+        if is_small(self.table):
+            return MaxOverPairs.of(self.parts).root(n, log_delta, settings, start, first)
+        return super().root(n, log_delta, settings, start, first)
 
     def own(self, part: PairBound | None) -> PairBound | None:
         return None if part is None else self.part(self._rows(part))

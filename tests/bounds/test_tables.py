@@ -478,3 +478,10 @@ def test_tables_of_many_messages_are_bounded_over_all_data_sets_by_default():
     found = sa.epsilon(table, n=10**5, delta="1e-6")
     assert found.method == "all_data_sets"
     assert found.upper < 1.02 * found.lower
+
+
+def test_the_blanket_of_one_order_that_a_data_set_attains_does_not_lead_where_the_other_is_larger():
+    rows = [[1, 31, 3, 8], [6, 2, 5, 8]]
+    table = {x: {y: Fraction(w, sum(row)) for y, w in enumerate(row)} for x, row in enumerate(rows)}
+    answer = sa.epsilon(sa.FiniteMechanism(table), n=30, delta="1e-6")
+    assert answer.upper <= 1.0001 * answer.lower
