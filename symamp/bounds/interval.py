@@ -51,7 +51,7 @@ _POWER, _CHANGE, _ATTEMPTS = 0.6, 2.0, 3
 corrected so many times."""
 _OF_CELL, _OF_REMAINDER = 0.35, 0.04
 """Shares of the room: of a cell of either side, and of the remainder of either side in units of delta."""
-_OF_ENDS = 0.3, 0.75
+_OF_ENDS = 0.35, 0.75
 """Which part of the room cells are left where the ends' own bound is above it; where inputs near them are as bad."""
 _OF_LOSS = 0.2, 0.1
 """And which part of what the ends' bound is above their divergence, by an estimate, is room but for more effort."""
@@ -116,6 +116,9 @@ _OF_MANY = 8.0
 thousandth of eps, and each level takes half of the time."""
 _PLACES = 12
 """The number of places of compared inputs that are ranked for the sizes of cells."""
+_POORER, _SEARCHED = 0.5, 3
+"""Corners that are so far, in log delta, above what they are below the ends by an estimate, have parameters of their
+own; and how often these are searched in a stage."""
 
 
 # ---------------------------------------------------------------------------- All boxes of pairs at one level, together
@@ -135,6 +138,16 @@ class _Ends(AllDataSetsPairBound):
         with at_precision(BALL_BITS):
             laws, gains, _ = self.searches.prepared(level, n, BALL_BITS)
             return float(normal_bound(moments_of_laws(laws, gains), n).log())
+
+
+def _corner(
+    table: NoiseTable, pair: tuple[float, float], places: Sequence[float], others: Others | None = None
+) -> _Ends:
+    """Return the bound of the pair of two inputs of a table over all data sets."""
+    held, names = (("others", sp.Integer(1)),), (f"{pair[0]:g}", f"{pair[1]:g}")
+    laws = (LawTriple(table.law(pair, other), names) for other in table.classes(places))
+    found = (Reduction(NoiseInterval.method, NoiseInterval.proof_status, SOURCE, x, held) for x in laws)
+    return _Ends(tuple(found), others=others)
 
 
 @dataclass(frozen=True)
@@ -185,11 +198,8 @@ class NoiseInterval(PairBoundDefaults):
     def ends(self, cut: Cut) -> _Ends:
         """Return the bound of the pair of the ends over all data sets, of what the cut leaves."""
         if cut not in self._ends:
-            grid, held = grid_of(self.noise, cut), (("others", sp.Integer(1)),)
-            table = grid.with_places
-            laws = (LawTriple(table.law((0.0, 1.0), other), self.pair) for other in table.classes(grid.places))
-            found = tuple(Reduction(self.method, self.proof_status, SOURCE, x, held) for x in laws)
-            self._ends[cut] = _Ends(found, others=self._others)
+            grid = grid_of(self.noise, cut)
+            self._ends[cut] = _corner(grid.with_places, (0.0, 1.0), grid.places, self._others)
         return self._ends[cut]
 
     @property
@@ -292,6 +302,8 @@ class NoiseInterval(PairBoundDefaults):
             if more >= _NEAR:
                 there = root + more / slope
                 slope = -missed(there) / (there - root)
+                boxes = self._boxes(there, n, settings) or boxes
+                more = log(boxes.aim_of_ends) - room
             sure = min(_SURE / slope, self._of_eps * root) + _SURE_OF_MARKS * share_at(root) * root
             place = root + more / slope + sure
             self._lines[n] = place, log_delta, boxes.slope
@@ -401,7 +413,7 @@ class _Boxes:
         self.lost = self._in_units(grid.lost(n, self.e))
         self.room = min((room + settings.gap) * (1.0 + self.lost), 1.0)
         self.aim = exp(self.room) + self.lost
-        self.log_rest = log(_OF_REMAINDER * self.room) + self.log_unit
+        self.log_rest = log(_OF_REMAINDER * self.room / self.e) + self.log_unit
         self.tilts, self.slope = tuple((found.saddle * _TILTS).tolist()), self._slope(found.saddle)
         # what messages cost is so in the least cells, too
         self.least = up, down = self._kappas_at_ends(0.0)
@@ -416,7 +428,7 @@ class _Boxes:
                 self.shortest, room = (up, down), max(room, wider)
         if self.room < room < 1.0 and self.limits.patience <= 1.0:
             self.room, self.aim = room, exp(room) + self.lost
-            self.log_rest = log(_OF_REMAINDER * room) + self.log_unit
+            self.log_rest = log(_OF_REMAINDER * room / self.e) + self.log_unit
         self.stages, self.work = list[Stage](), 0
 
     def largest(self) -> arb:
@@ -540,7 +552,7 @@ class _Boxes:
         """
         if self.grid.shape.places:
             return self.grid.shape.places
-        slack, shortest, most = self._slack(above), wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
+        slack, shortest, most = self._slacks[not above], wider * _SHORTEST, wider * _MOST_LOWERED * log(self.e)
         least, places, size = self.least[not above], [0.0], shortest
         cost, other = self.shortest if above else self.shortest[::-1]
         own = max(wider * _OF_CELL * self.room + 0.25 * (cost - other), cost)
@@ -585,6 +597,10 @@ class _Boxes:
     def _laws(self) -> Floats:
         """The laws of other users of a usual table, without symbols of their own."""
         return self.grid.laws[:, :-1]
+
+    @cached_property
+    def _slacks(self) -> tuple[Callable[[float], float], Callable[[float], float]]:
+        return self._slack(True), self._slack(False)
 
     def _slack(self, above: bool) -> Callable[[float], float]:
         """How far, in log delta, pairs with this input away from its end are below the pair of the ends, about."""
@@ -668,10 +684,44 @@ class _Boxes:
                 better = bounds_by_moments(classes, (p, q), levels, self.n, self.parameters, aim)
                 better = np.nan_to_num(better, nan=inf) * self.aim * slack
             values[order] = np.minimum(values[order], better[1:] + added[order])
+            if not self.is_by_normal:
+                corners, rows = [(first[a], second[b]) for a, b in asked[order]], (p[1:], q[1:])
+                values[order] = self._by_own(table, corners, classes, rows, e[order], added[order], values[order])
             if better[0] < inf:  # what the ends themselves are above the estimate no cell makes less
                 self.aim = max(self.aim, float(better[0]) * exp(self._left) + self.lost)
         found[i, j] = values
         return found
+
+    def _by_own(
+        self,
+        table: NoiseTable,
+        corners: Sequence[tuple[float, float]],
+        classes: Floats,
+        rows: tuple[Floats, Floats],
+        e: Floats,
+        added: Floats,
+        values: Floats,
+    ) -> Floats:
+        """Return bounds on corners, where those that are poor have parameters that are searched for the worst one."""
+        first, second = self._slacks
+        far = np.array([first(a) + second(1.0 - b) for a, b in corners])
+        for _ in range(_SEARCHED):
+            poor = np.flatnonzero((values > self.aim) & (values > self.aim * np.exp(_POORER - far)))
+            if not len(poor):
+                break
+            poor = poor[np.argsort(-values[poor])]
+            worst = _corner(table, corners[poor[0]], self.grid.places).searches
+            found = worst.found(Level.of_float(log(e[poor[0], 0])), self.n, self.limits, rough=True)
+            parameters = None if found is None else raised_to_majorant(found.parameters)
+            if parameters is None:
+                break
+            log_unit, pairs = log(self.aim) + self.log_unit, (rows[0][poor], rows[1][poor])
+            own = bounds_by_moments(classes, pairs, e[poor], self.n, parameters, log_unit)
+            own = np.nan_to_num(own, nan=inf) * self.aim * (1.0 + 1e-12 + 8.0 * UNIT * abs(self.log_unit)) + added[poor]
+            if not own[0] < values[poor[0]]:
+                break
+            values[poor] = np.minimum(values[poor], own)
+        return values
 
 
 def _of_four(x: Floats, chosen: np.ufunc) -> Floats:

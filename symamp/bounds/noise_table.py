@@ -74,7 +74,7 @@ _OF_SADDLE, _LOBE, _CLOSE = np.geomspace(0.05, 1.5, 32), np.linspace(0.0, 7.0, 3
 near, in log delta, the level is found for which there is one."""
 _FAR = 50.0
 """Up to this exponent exponentials in doubles are close to those in balls: their error is 2^-52 (4 + 34 exponents)."""
-_APART = 4.0
+_APART, _LOWEST, _NO_RISE = 4.0, 1e-100, 1e-6
 """Messages whose ratios to the least density differ by less than this factor are one part of a remainder."""
 
 
@@ -689,10 +689,10 @@ class Side(NamedTuple):
 class Remainder(NamedTuple):
     """Bounds of sigma = R - (1 + kappa) P, or (1 - kappa) P - R, against the least density m, for all inputs of a cell.
 
-    Messages are in parts, by how large ratios to m are. With t = eta + kappa the integral of sigma^2/m over a part is
-    at most w0 + w1 t^2, and |sigma|/m there the larger of x0 and x1 t; where what interpolation leaves has ``either``
-    sign, (w0^(1/2) + w1^(1/2) t)^2 and x0 + x1 t. The integral of sigma is at most ``lost`` - kappa, and with ``whole``
-    for kappa sigma is nowhere positive.
+    Messages are in parts: those at which the kink may be, and the others. With t = eta + kappa the integral of
+    sigma^2/m over a part is at most w0 + w1 t^2, and sigma/m there x0 + x1 t, with x1 = 0; where what interpolation
+    leaves has ``either`` sign, parts are by how large ratios to m are, and the integral is (w0^(1/2) + w1^(1/2) t)^2.
+    The integral of sigma is at most ``lost`` - kappa, and with ``whole`` for kappa sigma is nowhere positive.
     """
 
     w: Floats
@@ -709,9 +709,9 @@ class Remainder(NamedTuple):
         return np.asarray((w0 + w1 * t * t + crossed) * _ROUNDED)
 
     def heights(self, t: Floats) -> Floats:
-        """Return the bounds of |sigma|/m, a row for each part."""
+        """Return the bounds of sigma/m, a row for each part."""
         x0, x1 = self.x[..., None]
-        return np.asarray((x0 + x1 * t if self.either else np.maximum(x0, x1 * t)) * _ROUNDED)
+        return np.asarray((x0 + x1 * t) * _ROUNDED)
 
     def kappa(self, n: int, log_rest: float) -> tuple[float, float]:
         """Return (kappa, s) of least kappa by doubles: what s proves of the remainder is about e^log_rest."""
@@ -724,8 +724,8 @@ class Remainder(NamedTuple):
             found = np.zeros(len(s))
             for _ in range(_ROUNDS):  # from below, as all grows with kappa: the least is known once it grows no more
                 before, t = found, self.eta + found * _MORE
-                heights, squares = self.heights(t), self.squares(t)
-                bent = (exp_minus_linear(s * heights) * squares / np.maximum(heights, 1e-300) ** 2).sum(axis=0) / s
+                heights, squares = np.maximum(self.heights(t), _LOWEST), self.squares(t)
+                bent = (exp_minus_linear(s * heights) * squares / heights**2).sum(axis=0) / s
                 found = np.where(s * heights.max(axis=0) <= _MOST_HEIGHT, needed + bent, inf)
                 k = int(found.argmin())
                 if found[k] <= before[k] * _MORE:
@@ -748,7 +748,8 @@ class Remainder(NamedTuple):
             if not s * x <= 2.0 * _MOST_HEIGHT:
                 return Side(kappa, inf)
             y = tilt * arb(x)
-            logarithm += arb(w) * ((y.exp() - 1 - y) / arb(x) ** 2 if x > 0.0 else tilt**2 / 2)
+            risen = tilt**2 / 2 * y.exp() if s * x < _NO_RISE else (y.exp() - 1 - y) / arb(x) ** 2
+            logarithm += arb(w) * risen
         return Side(kappa, _above((n * logarithm - 1 - arb(log_unit)).exp() / (n * tilt)))
 
 
@@ -916,22 +917,28 @@ class NoiseTable:
             return Remainder(nothing, nothing, eta, 0.0, 0.0 if above else eta)
         b = self._between_inputs(start, end) + np.maximum(self._left_over(start), self._left_over(end))
         r = np.maximum(ratio[:-1], ratio[1:]) / small * _ROUNDED
-        part = (np.log(r) / log(_APART)).astype(int) if either else np.zeros(len(r), int)
+        # inside of the cell there is the kink: few messages, that tell more than the others
+        p = self.shape.kink * h / 4.0 * _ROUNDED
+        touched = (self.y[:-1] < inside[1]) & (self.y[1:] > inside[0]) & (p > 0.0)
+        part = (np.log(r) / log(_APART)).astype(int) if either else touched.astype(int)
         parts = [part == k for k in np.unique(part).tolist()]
         squares, heights = (self.cells * (b * b / least), self.cells * (most * r * r)), (b / least, r)
         w = np.array([[row[some].sum() for some in parts] for row in squares])
         x = np.array([[row[some].max() for some in parts] for row in heights])
         if self._tail:
             for k in (0, -1):
-                w[1] += self._tail * float(hidden[k] * ratio[k] ** 2) / small**2 * _ROUNDED
-        worst, p = b, self.shape.kink * h / 4.0 * _ROUNDED
+                there = float(ratio[k]) / small * _ROUNDED
+                w[1, 0] += self._tail * float(hidden[k]) * there**2 * _ROUNDED
+                x[1, 0] = max(x[1, 0], there)
+        worst = b
         if p > 0.0:
             shortest = _ROUNDED / self.shape.steps if self.shape.steps else 0.0
-            touched = (self.y[:-1] < inside[1]) & (self.y[1:] > inside[0])
             m, there = float(least[touched].min()), float(b[touched].max())
-            w[0] += (h + shortest) * (p * p / 3.0 + p * there) / m
-            x[0] = np.maximum(x[0], (there + p) / m * _ROUNDED)
+            w[0, -1] += (h + shortest) * (p * p / 3.0 + p * there) / m
+            x[0, -1] = max(x[0, -1], (there + p) / m * _ROUNDED)
             worst = b + np.where(touched, p, 0.0)
+        if not either:
+            x[0], x[1] = (x[0] if above else x[1] * eta * _ROUNDED), 0.0
         interpolated = np.minimum(self._densities(start), self._densities(end)) / _ROUNDED
         whole = float((worst / (np.minimum(interpolated[:-1], interpolated[1:]) * bent)).max()) * _ROUNDED
         if not above:

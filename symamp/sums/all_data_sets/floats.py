@@ -75,6 +75,9 @@ for each other."""
 
 def _product(a: NDArray[Scalar], b: NDArray[Scalar]) -> NDArray[Scalar]:
     """Return the product with a matrix, some rows at a time: the same for any number of threads."""
+    if (most := _ONE_THREAD[b.dtype.kind] // 2) < b.size and b.shape[1] > 1:  # not even two rows
+        columns = max(most // len(b), 1)
+        return np.concatenate([_product(a, b[:, k : k + columns]) for k in range(0, b.shape[1], columns)], axis=-1)
     flat, rows = a.reshape(-1, a.shape[-1]), max(_ONE_THREAD[b.dtype.kind] // b.size, 1)
     whole = len(flat) // rows * rows
     pieces: NDArray[Scalar] = flat[:whole].reshape(-1, rows, flat.shape[1]) @ b

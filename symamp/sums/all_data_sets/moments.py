@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import exp, inf, log, nan, pi, sqrt
+from math import ceil, exp, inf, log, nan, pi, sqrt
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ _NEAR_CELLS, _BETWEEN_CELLS, _FAR_CELLS = 64, 40, 96
 """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
 _MULTIPLES, _LEAST_SMOOTHING = np.linspace(0.5, 1.5, 11), 0.04
 """What multiples of the line of each term, in the unit of each pair, are tried; the least sigma s. All give a bound."""
-_FAR_FROM, _FAR_STEP, _OF_START, _AT_MOST, _WITHIN = 0.35, 0.4, 0.25, 1e4, 0.3
+_FAR_FROM, _FAR_STEP, _OF_START, _AT_MOST, _WITHIN = 0.35, 0.4, 0.4, 1e4, 0.3
 """Where waves are taken from at most, and the cells there, in units of the tilted spread, or as a part of the first
 frequency: |M|^N may return to nearly 1 between longer ones; the largest angle."""
 _DOUBLED = 3
@@ -174,7 +174,9 @@ def _common(
     step = min(_FAR_STEP / spread, _OF_START * start, (_WITHIN * _AT_MOST / reach - start) / _FAR_CELLS)
     if not step > 0.0:
         return None
-    far = np.asarray(start + step * np.arange(_FAR_CELLS + 1.0))
+    needed = (_SMOOTHED / _LEAST_SMOOTHING * max(t.s for t in parameters.terms) - start) / step
+    cells = min(max(ceil(needed / 2**_DOUBLED), 1) << _DOUBLED, _FAR_CELLS)
+    far = np.asarray(start + step * np.arange(cells + 1.0))
     return _Common(n - 1, parameters, gain, main.s, far, log_unit)
 
 
@@ -210,20 +212,21 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
 
     above = np.maximum(w, 0.0)
     lines = _lines(w, masses, c)
-    tilt = (reduce(np.maximum, lines) + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
-    doubt = 16.0 * UNIT * reach
-    error = _error(masses, tilt)
+    tilt = (reduce(np.maximum, lines) + max(t.lam for t in terms) + p.tilt_b) * reach
+    doubt, whole = 16.0 * UNIT * reach, tilt + p.tilt_a * reach
+    error = _error(masses, whole)
     plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
 
     def powers_of(moments: Floats) -> Floats:
         return c.others * logarithms_above(moments * (1.0 + error))
 
-    found, valid = np.full(w.shape[:2], inf), (tilt <= LARGEST) & (error <= _BLURRED) & (c.far[-1] * reach <= _AT_MOST)
+    found, valid = np.full(w.shape[:2], inf), (tilt <= LARGEST) & (error <= _BLURRED)
+    valid &= (whole <= _AT_MOST) & (c.far[-1] * reach <= _AT_MOST)
     for share in _SHARES:  # few positive messages
         if (some := np.flatnonzero(~(found.max(axis=1) <= _LITTLE))).size:
             v, b = w[some], share * p.tilt_b
             beyond = mean(plus[some] * exponentials(b * v)).max(axis=1, keepdims=True)
-            few = powers_of(mean(exponentials(b * v - p.tilt_a * above[some])))
+            few = powers_of(mean(exponentials(np.maximum(b * v - p.tilt_a * above[some], -LARGEST))))
             part = _raised(p.tilt_a * p.p_lo + logarithms_above(beyond) + few - c.log_unit)
             is_less = part.max(axis=1, keepdims=True) < found[some].max(axis=1, keepdims=True)
             found[some] = np.where(is_less, part, found[some])
@@ -253,7 +256,7 @@ def _worst(w: Floats, masses: Floats, gains: Floats, reach: Floats, c: _Common, 
 
 def _error(masses: Floats, tilt: Floats) -> float:
     """Return the relative error of means of exponentials whose exponents, and tilts times roundings, are below that."""
-    return float(2.0 * UNIT * (masses.shape[1] + 16.0 + 64.0 * np.minimum(tilt, LARGEST).max()))
+    return float(2.0 * UNIT * (masses.shape[1] + 16.0 + 64.0 * np.minimum(tilt, _AT_MOST).max()))
 
 
 def _term(
@@ -352,7 +355,7 @@ def _integrals(
     step = far[1] - far[0]
     # of messages whose waves turn within a cell nothing is used but that cosines are at most 1
     slow = [np.where(np.abs(law.away) * step <= _TURNED, law.weights, 0.0) for law in laws]
-    waves = _waves((far[0] + 0.5 * step) * w, step * w, [masses * x for x in slow], _FAR_CELLS >> _DOUBLED)
+    waves = _waves((far[0] + 0.5 * step) * w, step * w, [masses * x for x in slow], len(far) >> _DOUBLED)
     found = list[tuple[Floats, Floats, Floats]]()
     for t, law, slowly, wave in zip(c.parameters.terms, laws, slow, waves, strict=True):
         s, away, near = law.s, law.away, _cells_near(law.s, float(far[0]))

@@ -28,9 +28,9 @@ KIND = "boxes of pairs"
 _CELL = (str, str, str)
 _STAGE: dict[str, Any] = {"nodes": [str], "first": [_CELL], "second": [_CELL]}
 SHAPE: dict[str, Any] = {"others": [str], "cap": str, "tilts": [str], "plan": PLAN, "stages": [_STAGE]}
-_MOST_PLACES, _SETTLED, _APART = 1024, fmpq(19, 20), log(4)
-"""Of one stage; a corner below this part of the claim by one tilt is settled; and how much, in logarithms, ratios in
-one part of a remainder differ where they have no limit."""
+_MOST_PLACES, _SETTLED, _APART, _NO_RISE = 1024, fmpq(19, 20), log(4), fmpq(1, 10**6)
+"""Of one stage; a corner below this part of the claim by one tilt is settled; how much, in logarithms, ratios in one
+part of a remainder differ where they have no limit; and up to which exponent (e^x - 1 - x)/x^2 is e^x/2."""
 _ONE, _ZEROS = fmpq(1), (arb(0), arb(0))
 Box = tuple[int, int]
 
@@ -226,18 +226,22 @@ class _Stage:
         if kappa >= (eta + whole if noise.is_signed else eta) if k else kappa >= whole:
             return kappa, arb(0)  # nothing is left
         parts: dict[int, list[arb]] = {}
-        tail = noise.tail * (m[0] * ratio[0] ** 2 + m[-1] * ratio[-1] ** 2)
-        kinked = (h + noise.step) * height**2 / 3 / least([lowest[j] for j in touched]) if touched else arb(0)
         for j, wide in enumerate(self.cells):
             most = ratio[j].max(ratio[j + 1])
-            part = parts.setdefault(int(log(float(most)) / _APART) if noise.is_signed else 0, [kinked, tail, *_ZEROS])
+            group = int(log(float(most)) / _APART) if noise.is_signed else int(j in touched)
+            part = parts.setdefault(group, [*_ZEROS, *_ZEROS])
             found = wide * rest[j] ** 2 / lowest[j], wide * m[j].max(m[j + 1]) * most**2
             part[:] = part[0] + found[0], part[1] + found[1], part[2].max(tops[j] / lowest[j]), part[3].max(most)
+        if touched:
+            parts[1][0] += (h + noise.step) * height**2 / 3 / least([lowest[j] for j in touched])
+        for j in (0, -1) if noise.tail > 0 else ():
+            part = next(iter(parts.values()))
+            part[1], part[3] = part[1] + noise.tail * m[j] * ratio[j] ** 2, part[3].max(ratio[j])
         t, log_m = eta + kappa, s * ((2 * self.outside if k else 0) - kappa)
         for w0, w1, x0, x1 in parts.values():
-            w, x = w0 + w1 * t**2, (x0 + x1 * t if noise.is_signed else x0.max(x1 * t))
-            w += 2 * t * (w0 * w1).sqrt() if noise.is_signed else 0
-            log_m += w / x**2 * ((s * x).expm1() - s * x)
+            w = w0 + w1 * t**2 + (2 * t * (w0 * w1).sqrt() if noise.is_signed else 0)
+            x = arb((x0 + x1 * t if noise.is_signed else x1 * eta.max(arb(0)) if k else x0).upper())
+            log_m += w * (s**2 / 2 * (s * x).exp() if s * x < _NO_RISE else ((s * x).expm1() - s * x) / x**2)
         return kappa, (self.n * log_m - 1).exp() / (self.n * s)
 
     # Boxes
