@@ -31,7 +31,7 @@ from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.limits import FREQUENCY, RANKING, TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT
-from symamp.sums.all_data_sets.floats import Parameters
+from symamp.sums.all_data_sets.floats import Booleans, Parameters
 from symamp.sums.all_data_sets.moments import bounds_by_moments, rough_bounds
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.inversion import log_of_ball
@@ -103,6 +103,8 @@ def excesses(rows: Floats, e: float) -> Floats:
     >>> excesses(np.array([[0.75, 0.25], [0.25, 0.75]]), 1.0).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
+    if not rows.shape[1]:
+        return np.zeros((len(rows), len(rows)))
     return np.array([np.maximum(row - e * rows, 0.0).sum(axis=1) for row in rows])
 
 
@@ -124,26 +126,28 @@ def _log_divergences(
     """
     with np.errstate(all="ignore"):
         score, tilt = np.log(alone), np.zeros_like(alone)
+        asked = np.ones(score.shape, dtype=np.bool_)
         if n > 1:
             lone = np.log(excesses(rows[:, hidden <= 0.0], 1.0 + e_minus_one))
             if enough is not None:
                 highest = n * log_moments(rows, hidden, e_minus_one, enough[0]) - 1.0 - np.log(n * enough[0])
                 score = np.minimum(score, np.logaddexp(highest, lone))
-                if not (score > enough[1]).any():
+                asked = score > enough[1]
+                if not asked.any():
                     return np.full_like(alone, -np.inf), tilt
             worst = enough[0] if enough is not None and enough[1] < _SMALL else None
-            sums, tilt = _log_sums(rows, hidden, e_minus_one, n, worst)
+            sums, tilt = _log_sums(rows, hidden, e_minus_one, n, asked, worst)
             score = np.minimum(score, np.logaddexp(sums - np.log(n), lone))
     np.fill_diagonal(score, -np.inf)
     return np.asarray(np.where(np.isnan(score), -np.inf, score)), tilt
 
 
 def _log_sums(
-    rows: Floats, hidden: Floats, e_minus_one: float, n: int, worst: float | None = None
+    rows: Floats, hidden: Floats, e_minus_one: float, n: int, asked: Booleans, worst: float | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the saddle-point estimate of log E[S_+] for all pairs: height and bend of a parabola in log theta.
+    """Return the saddle-point estimate of log E[S_+] for the pairs that are asked: a parabola in log theta.
 
-    And the tilts theta. With about that of the ``worst`` pair, others may have more than their own.
+    And the tilts theta. Other pairs may have more than their own, as with about the tilt of the ``worst`` pair.
     """
     squares = chi_squares(rows, hidden)
     grid = tilts(e_minus_one, n, squares)
@@ -156,7 +160,7 @@ def _log_sums(
         height[np.isnan(height)] = np.inf
         after[is_last] = height[is_last]
         is_last = height < best
-        if not is_last.any():  # log M is convex: what has begun to rise rises on
+        if not (is_last & asked).any():  # log M is convex: what has begun to rise rises on
             break
         before[is_last], best[is_last], after[is_last], tilt[is_last] = last[is_last], height[is_last], np.inf, theta
         last = height
@@ -167,8 +171,9 @@ def _log_sums(
     # n theta^2 K'' + 2, the bend in log theta, is at least 2.
     bend = np.where(inside, np.maximum(bend / step**2, 2.0), 2.0)
     found = np.where(squares > 0.0, height + np.log(tilt) - 0.5 * np.log(2.0 * np.pi * bend), -np.inf)
-    if worst is not None and (not len(grid) or tilt.flat[found.argmax()] in (grid[0], grid[-1])):
-        return _log_sums(rows, hidden, e_minus_one, n)
+    at = np.where(asked, found, -np.inf).argmax()
+    if worst is not None and (not len(grid) or tilt.flat[at] in (grid[0], grid[-1])):
+        return _log_sums(rows, hidden, e_minus_one, n, asked)
     return np.asarray(found), tilt
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache, partial
+from fractions import Fraction
+from functools import lru_cache, partial
 
 import numpy as np
 import sympy as sp
@@ -48,7 +49,7 @@ def checked(found: Decomposition, orbits: Sequence[Orbit], hidden: Callable[[Orb
     if all(e.is_Rational for e in entries):
         return found  # exact arithmetic, without SymPy
     for point in admissible_points(found.parameters, _CHECK_POINTS):
-        value = cache(partial(balls, point=point, precision=_CHECK_BITS))
+        value = partial(_value, tuple(point.items()))
         with at_precision(_CHECK_BITS):
             try:
                 pairs = zip(_sums(_raw(orbits, hidden, value)), _sums(_merged(found, value)), strict=True)
@@ -59,6 +60,11 @@ def checked(found: Decomposition, orbits: Sequence[Orbit], hidden: Callable[[Orb
                 wrong = Problem(f"the components {found.components} differ from what is described at {where}")
                 raise VerificationError(f"decomposition for {found.pair}", wrong, "please report this")
     return found
+
+
+@lru_cache(maxsize=4096)  # the decompositions of one table share most of their entries
+def _value(point: tuple[tuple[str, Fraction], ...], formula: sp.Expr) -> arb:
+    return balls(formula, dict(point), _CHECK_BITS)
 
 
 def least(orbit: Orbit, value: Value) -> arb:

@@ -974,8 +974,9 @@ def difference(written: sp.Expr, read: sp.Expr, points: Sequence[Point], least: 
     agreed, left = 0, list(points)
     for precision in _CHECK_PRECISIONS:
         open_: list[Point] = []
-        pairs = (_at_all(written, left, precision), _at_all(read, left, precision))
-        for point, a, b in zip(left, *pairs, strict=True):
+        values = _at_all(written, left, precision)
+        others = values if read == written else _at_all(read, left, precision)
+        for point, a, b in zip(left, values, others, strict=True):
             if not (a.is_finite() and b.is_finite()):
                 open_.append(point)
             elif not a.overlaps(b):

@@ -472,4 +472,4 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         >>> sa.joint([sa.RandomizedResponse(k=3, eps0="log(2)")] * 2, neighbours="one_attribute").compared_ratio()
         2
         """
-        return compared_ratio(self)
+        return self.local_ratio() if self.compares_all else compared_ratio(self)
