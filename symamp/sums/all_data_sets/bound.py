@@ -23,7 +23,7 @@ from symamp.sums.all_data_sets.floats import (
     best_inverse_scale,
 )
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.moments import MOMENTS, bound_of_laws
+from symamp.sums.all_data_sets.moments import MOMENTS
 from symamp.sums.all_data_sets.normal import MANY_USERS, is_worth_asking, moments_of_laws, normal_bound
 from symamp.sums.all_data_sets.search import SHARP, Found, Searches
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
@@ -346,11 +346,11 @@ class TermBalls:
         ):
             zeta, some = acb(self.s, u), list[Transforms]()
             turned = self.square * zeta
+            smooth0, smooth1, smooth2 = turned * zeta - 1, 2 * turned, 2 * self.square
             for i, c in enumerate(self.classes):
                 p0, p1, p2, p3, q0, q1, q2 = above[7 * i : 7 * i + 7]
                 r0, r1, r2, r3 = below[4 * i : 4 * i + 4]
-                once = 2 * c.plain
-                q = Derivatives(q0 + c.plain * (turned * zeta - 1), q1 + once * turned, q2 + once * self.square)
+                q = Derivatives(q0 + c.plain * smooth0, q1 + c.plain * smooth1, q2 + c.plain * smooth2)
                 m, r = Derivatives(c.null + p0 + r0, p1 + r1, p2 + r2), Derivatives(-r1, -r2, -r3)
                 some.append(Transforms(m, Derivatives(p1, p2, p3), q, r))
             found.append(some)
@@ -459,9 +459,11 @@ def _ideals(parabolas: Sequence[_Parabola], half: float) -> Floats:
 # -------------------------------------------------------- The bound: parameters in floats, then one evaluation in balls
 
 
-_SLACK, _OF_GAP, _MOST_SLACK, _OF_EXCESS = 1.2e-3, 1.2, 0.03, 0.06  # relative, of one cell: all together take less
+_SLACK, _OF_GAP, _MOST_SLACK, _OF_EXCESS = 1.2e-3, 2.5, 0.03, 0.06  # relative, of one cell: all together take less
 _NEGLIGIBLE, _OF_NEGLIGIBLE = 0.03, 0.4  # of a term, for one cell, in units of the slack; the part that is aimed at
-_PLAIN = 30.0
+_PLAIN, _SHORT = 30.0, 0.3
+"""Up to which size of the last cell, in these units, the fast bound is tried, and how short a cell it may have beside
+those of the sharp one, which takes five times as long or more."""
 _EVEN, _LEAST_SHARE, _AIM = 0.5, 0.015, 0.4
 """A cell with integral I may exceed it by the slack times the least of I and _EVEN I^(1/2): cells of unlike integrals
 then cost about alike; _LEAST_SHARE times the slack is allowed to all. Sizes aim at the part _AIM of that."""
@@ -509,9 +511,8 @@ def enclose_all_data_sets(
         if found is not None and found.log_value < float(everywhere.log()):
             parameters = raised_to_majorant(found.parameters)
             if parameters is not None and gap >= _BY_MOMENTS:
-                units = bound_of_laws(distinct, known.mixed, n, parameters, found.log_value)
-                if units < exp(gap):
-                    upper = arb(units) * arb(found.log_value).exp()
+                upper = known.by_moments(level, n, bits, found.parameters, found.log_value)
+                if upper < arb(found.log_value + gap).exp():
                     return Enclosure(arb(0), upper.upper(), MOMENTS, bits, merging=arb(loss))
             if parameters is not None:
                 # Cells need not be sharp where all parameters are poor.
@@ -535,16 +536,18 @@ def moments_below(known: Searches, level: Level, n: int, log_limit: float, limit
     level = known.resolved(level, n, 128)
     if known.normal(level, n, 128) is not None:
         return None
-    found = known.at_hand(level, n, limits)
-    # Neither a data set nor poor parameters are above what is to be shown.
-    if found is None or not max(found.log_value - found.excess, found.log_value - _SURPLUS) < log_limit:
-        return None
     with at_precision(128):
-        parameters, (distinct, _, loss) = raised_to_majorant(found.parameters), known.prepared(level, n, 128)
-        units = inf if parameters is None else bound_of_laws(distinct, known.mixed, n, parameters, log_limit)
-        if not units <= 1.0:
+        limit, loss = arb(log_limit).exp(), arb(known.prepared(level, n, 128)[2])
+        if (lent := known.lent(level, n, log_limit)) is not None:
+            upper = known.by_moments(level, n, 128, lent, log_limit)
+            if upper <= limit:
+                return Enclosure(arb(0), upper.upper(), MOMENTS, 128, merging=loss)
+        found = known.at_hand(level, n, limits)
+        # Neither a data set nor poor parameters are above what is to be shown.
+        if found is None or not max(found.log_value - found.excess, found.log_value - _SURPLUS) < log_limit:
             return None
-        return Enclosure(arb(0), (arb(units) * arb(log_limit).exp()).upper(), MOMENTS, 128, merging=arb(loss))
+        upper = known.by_moments(level, n, 128, found.parameters, found.log_value)
+        return Enclosure(arb(0), upper.upper(), MOMENTS, 128, merging=loss) if upper <= limit else None
 
 
 def estimate_log_all_data_sets(
@@ -611,9 +614,8 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
     size, least, last = 0.6 * lobe, 1e-3 * lobe, inf
     while len(ends) <= _MOST_CELLS:
         lo, bound = ends[-1], _NONE
-        # Where the integrand matters the fast bound is not tried.
         hi = line.furthest(lo, top, _OF_NEGLIGIBLE * negligible) if last < _PLAIN * negligible else lo
-        if hi >= min(lo + size, top):
+        if hi > lo and hi >= min(lo + _SHORT * size, top):
             bound = line.coarse(lo, hi)
         if not bound.uppers[0] < negligible:
             hi = min(lo + size, top)

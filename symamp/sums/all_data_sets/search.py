@@ -15,7 +15,8 @@ from symamp.numbers.limits import LINES, PROGRAM, SADDLES, Limits
 from symamp.numbers.linear_programme import maximum
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets import floats
-from symamp.sums.all_data_sets.laws import has_bound, heights_at, prepared_laws
+from symamp.sums.all_data_sets.laws import has_bound, heights_at, prepared_laws, raised_to_majorant
+from symamp.sums.all_data_sets.moments import bound_of_laws
 from symamp.sums.all_data_sets.normal import MANY, moments_of_laws, sharp_normal_bound
 
 # --- The parameters of the bound over all data sets, searched in floats: poor ones give poor bounds, never wrong ones
@@ -445,6 +446,8 @@ _FEWER_USERS, _DRIFT_OF_USERS = 2.0, 5e-3
 """Up to which factor the parameters of other numbers of users are taken over, and by how much they may be worse."""
 _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
+_RARE = -1.0
+"""Where few positive messages have so small a part of a limit, in the logarithm, moments may show the limit."""
 _JUST_ABOVE = 1.0 + 1e-3
 """Up to this multiple of an eps what was borrowed there is kept as it is."""
 
@@ -502,6 +505,7 @@ class Searches:
         self._classes: tuple[tuple[Level, int], floats.FloatClasses | None] | None = None
         self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
         self._normal: tuple[tuple[Level, int, int], arb | None] | None = None
+        self._by_moments: tuple[tuple[Level, int, int, floats.Parameters], arb] | None = None
 
     def prepared(self, level: Level, n: int, bits: int) -> Prepared:
         """Return what ``prepared_laws`` makes of the laws; the last is kept."""
@@ -524,6 +528,23 @@ class Searches:
                 self._normal = (level, n, bits), found
         return self._normal[1]
 
+    def by_moments(self, level: Level, n: int, bits: int, parameters: floats.Parameters, log_unit: float) -> arb:
+        """Return the bound that moments give with some parameters, inf where they give none; the last is kept.
+
+        ``log_unit`` is near its logarithm.
+
+        Guarantee
+        ---------
+        It is at least the divergence at n users, whichever of the laws they have. Proof: docs/proofs/all_pairs.md.
+        """
+        if self._by_moments is None or self._by_moments[0] != (level, n, bits, parameters):
+            laws, raised = self.prepared(level, n, bits)[0], raised_to_majorant(parameters)
+            units = inf if raised is None else bound_of_laws(laws, self.mixed, n, raised, log_unit)
+            with at_precision(bits):
+                found = arb(units) * arb(log_unit).exp() if units < inf else arb("inf")
+                self._by_moments = (level, n, bits, parameters), found
+        return self._by_moments[1]
+
     def is_settled(self, level: Level, n: int) -> bool:
         """Return whether the normal law was asked for last at this level, and is sharp."""
         return self._normal is not None and self._normal[0][:2] == (level, n) and self._normal[1] is not None
@@ -539,6 +560,21 @@ class Searches:
     def at_hand(self, level: Level, n: int, limits: Limits) -> Found | None:
         """Return parameters that are known here, or borrowed from another pair, None where they would be searched."""
         return self.known(level, n) or (None if self._searched else self._borrowed_at(level, n, limits))
+
+    def lent(self, level: Level, n: int, log_limit: float) -> floats.Parameters | None:
+        """Return the last parameters of another pair as they are, but for the unit, if they may show the limit here.
+
+        None where this pair has some, or where few positive messages are not rare enough.
+        """
+        others = [] if self._others is None or self.has_answered(level, n) else self._others.searched[-1:]
+        g = self._floats(level, n) if others and others[0][0] == n else None
+        if g is None:
+            return None
+        _, gain, found = others[0]
+        p = _in_units(found, g.gain / gain).parameters
+        with np.errstate(all="ignore"):
+            log_bad = floats.log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b).max()
+        return p if log_bad < log_limit + _RARE else None
 
     def _is_as_good(self, borrowed: Found, n: int) -> bool:
         """Return whether parameters of another pair are about as near to a data set here as they are there."""
