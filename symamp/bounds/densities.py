@@ -71,10 +71,11 @@ class SmoothPairBound(PairBoundDefaults):
         """Proved, or a lower bound where all others hold one input."""
         return ProofStatus.PROVED if self.other is None else ProofStatus.LOWER
 
-    def laws(self, level: Level, n: int) -> tuple[Law, Law]:
-        """Return the laws between whose divergences that of the part lies."""
-        below, above = self.noise.laws(self.pair, level, n, self.other)
-        return finite_law(below, False, self._cells), finite_law(above, True, self._cells)
+    def laws(self, level: Level, n: int, only_above: bool = False) -> tuple[Law, Law]:
+        """Return the laws between whose divergences that of the part lies; perhaps ``only_above`` that, twice."""
+        laws = self.noise.laws(self.pair, level, n, self.other)
+        above = finite_law(laws[1], True, self._cells)
+        return above if only_above else finite_law(laws[0], False, self._cells), above
 
     @property
     def _cells(self) -> int:
@@ -126,14 +127,15 @@ class SmoothPairBound(PairBoundDefaults):
         Proof: docs/proofs/smooth_laws.md.
         """
         settings = settings.at_least(self.gap_floor)
-        laws = self.laws(level, n)
+        laws = self.laws(level, n, settings.above)
         if n > 1 and self._has_rare_ratios:
             with at_precision(_BITS):
                 below, above = (ball_gparv(law, level) for law in laws)
                 g = quick_gparv(laws[1], level)
                 sums = convolved_sum(below, above, g, n, settings.gap) if g.is_positive else None
                 if sums is not None:
-                    ends = below.singular + arb(sums[0]) / n, above.singular + arb(sums[1]) / n
+                    low = arb(0) if settings.above else below.singular + arb(sums[0]) / n
+                    ends = low, above.singular + arb(sums[1]) / n
                     return Enclosure(*ends, "finite sandwich, convolution", _BITS)
         high = enclose_divergence(laws[1], level, n, settings)
         low = arb(0) if settings.above else enclose_divergence(laws[0], level, n, settings).lower

@@ -8,10 +8,10 @@ e^(-cy). What is left is bounded by c^2 f - f'': nothing at all for Laplace nois
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache, reduce
-from itertools import pairwise
+from functools import cache, cached_property, lru_cache, partial, reduce
+from itertools import pairwise, starmap
 from math import ceil, exp, inf, log, pi, sqrt
 from typing import NamedTuple
 
@@ -111,6 +111,8 @@ class Shape:
         self._known: dict[float, arb] = {}
         self._bends: dict[float, Bends] = {}
         self._halves: dict[tuple[float, float], tuple[arb, arb]] = {}
+        self._beyond = cache(lambda z: self.survival(arb(z)))
+        self._ends_of = cache(_ends_of_values)  # most cells up to one place are those up to others
 
     @cached_property
     def unsupported(self) -> str | None:
@@ -376,7 +378,7 @@ class Shape:
     def _mass(self, a: float, b: float) -> arb:
         """Return the mass of z between two numbers of one sign."""
         near, far = sorted((abs(a), abs(b)))
-        return self.survival(arb(near)) - self.survival(arb(far))
+        return self._beyond(near) - self._beyond(far)
 
     def reach(self, log2_mass: int) -> float:
         """Return how far beyond the interval messages go: beyond it there is less mass than this, on either side."""
@@ -410,10 +412,21 @@ class Shape:
             ends.append(ends[-1] + max(1.0 / _FINE, min(_GROWTH[0] * (ends[-1] - 1.0), self.longest)))
         if formula == 0:
             return np.array(ends), np.zeros(len(ends) - 1), np.zeros(len(ends) - 1)
-        q = Holomorphic(formula, Z)
         with at_precision(64):
-            values = [q(acb(arb(a).union(arb(b)))).real for a, b in pairwise(ends)]
-            return np.array(ends), -np.array([_above(-v) for v in values]), np.array([_above(v) for v in values])
+            low, high = np.array(list(starmap(self._ends_of(formula), pairwise(ends)))).T
+        return np.array(ends), low, high
+
+
+def _ends_of_values(formula: sp.Expr) -> Callable[[float, float], tuple[float, float]]:
+    """Return the least and the largest value of a formula in z between two numbers, as a function of these."""
+    q = Holomorphic(formula, Z)
+
+    @cache
+    def ends(a: float, b: float) -> tuple[float, float]:
+        value = q(acb(arb(a).union(arb(b)))).real
+        return -_above(-value), _above(value)
+
+    return ends
 
 
 class _OfIntegers(Shape):
@@ -780,9 +793,9 @@ class NoiseTable:
         self.bends = shape.bends(max(self.nodes[-1] - 1.0, 0.0)) if bends is None else bends
         self.y = np.array([float(shape.exact(y)) for y in self.nodes])
         self.cells = np.diff(self.y)
-        self._found: dict[float, Floats] = {}
         self._rows: dict[float, tuple[list[arb], arb]] = {}
         self._doubles: dict[float, Floats] = {}
+        self._densities, self._left_over = cache(partial(shape.densities, self.nodes)), cache(self._missed)
         with at_precision(BALL_BITS):
             self.weights = shape.weights(self.nodes)
             self._tail = _above(1 / shape.c()) if shape.has_exponential_tail else 0.0
@@ -819,22 +832,19 @@ class NoiseTable:
 
     def rows(self, places: Sequence[float]) -> Floats:
         """Return what is kept of rows in doubles, each number the nearest to the exact one, one row a place."""
-        for place in {*places} - self._doubles.keys():
-            self._doubles[place] = np.array([float(x) for x in self.kept(place)])
-        return np.array([self._doubles[place] for place in places])
+        if self.cap == inf:
+            return self.whole_rows(places)
+        return np.where(self.marked, 0.0, np.minimum(self.whole_rows(places), self.cap * self.hidden))
 
     def whole_rows(self, places: Sequence[float]) -> Floats:
         """Return the rows themselves in the same way."""
-        return np.array([[float(x) for x in self.probabilities(place)] for place in places])
+        for place in {*places} - self._doubles.keys():
+            self._doubles[place] = np.array([float(x) for x in self.probabilities(place)])
+        return np.array([self._doubles[place] for place in places])
 
     # Densities at the nodes, and on the cells between them, rounded outward
 
-    def _densities(self, place: float) -> Floats:
-        if place not in self._found:
-            self._found[place] = self.shape.densities(self.nodes, place)
-        return self._found[place]
-
-    def _left_over(self, place: float) -> Floats:
+    def _missed(self, place: float) -> Floats:
         """Return at most what interpolation between messages leaves of a row."""
         return np.asarray(self.cells**2 / 8.0 * self.shape.missed(self, place, self._densities(place)) * _ROUNDED)
 
@@ -1040,7 +1050,7 @@ class Grid:
         """
         ends = self._bends.ends[self._bends.ends >= 0.5]
         y, wide = ends[:-1], np.diff(ends)
-        m, there = (np.array([float(self.shape.at(z)) for z in row]) for row in (y, y - 1.0))
+        m, there = (self.shape.densities(row.tolist(), 0.0) for row in (y, y - 1.0))
         q = np.maximum(*(self._bends.between(z, z) for z in (y, y - 1.0)))
         if not self.shape.has_rate:
             q = 0.25 * float(self.shape.precision()) ** 2 * there

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial, fsum, inf, isfinite
+from math import ceil, factorial, fsum, inf, isfinite, log2
 
 import numpy as np
 from flint import acb, arb
@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 UNIT = 2.0**-52
 LARGEST = 300.0
 _TERMS, _NEAR = 12, 0.25
+_COEFFICIENTS = tuple(1.0 / factorial(i) for i in range(_TERMS, -1, -1))
 
 
 def exponentials(x: Floats) -> Floats:
@@ -26,17 +27,20 @@ def exponentials(x: Floats) -> Floats:
     (2 i + 2) |y|^i/i!, or 1.7 UNIT, which is less than 3 UNIT of e^y; k squarings make at most 2^k 3 UNIT +
     (2^k - 1) UNIT of that, and 2^k < 8 max |x| where k > 0.
     """
-    known = np.abs(x) <= LARGEST
-    largest = float(np.max(np.abs(x), initial=0.0, where=known))
-    k = max(int(np.ceil(np.log2(largest / _NEAR))), 0) if largest > 0.0 else 0
-    y = np.where(known, x, 0.0) * 2.0**-k
-    found = np.full_like(y, 1.0 / factorial(_TERMS))
-    for i in range(_TERMS - 1, -1, -1):
+    size = np.asarray(np.abs(x))
+    largest = float(size.max(initial=0.0))
+    if not largest <= LARGEST:
+        known = size <= LARGEST
+        return np.where(known, exponentials(np.where(known, x, 0.0)), np.nan)
+    k = max(ceil(log2(largest / _NEAR)), 0) if largest > 0.0 else 0
+    y = np.multiply(x, 2.0**-k, out=size)
+    found: Floats = np.full_like(y, _COEFFICIENTS[0])
+    for coefficient in _COEFFICIENTS[1:]:
         found *= y
-        found += 1.0 / factorial(i)
+        found += coefficient
     for _ in range(k):
         found *= found
-    return np.where(known, found, np.nan)
+    return found
 
 
 def turns(x: Floats) -> tuple[Floats, Floats]:
