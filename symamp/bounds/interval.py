@@ -69,6 +69,8 @@ _CUTS, _WORTH = 8, 0.1
 _GAINED, _HOPELESS = 0.3, 10.0
 """Cells are cut again where the last time gained this part, in log delta, of what is above the aim; and not at all
 where the first ones are so many times above it: parameters are poor then, and shorter cells do not help."""
+_MISSED = 0.25
+"""And of many levels not where the aim is missed by no more than this part of the room."""
 _LEAST_USERS, _LARGEST_RATIO, _LARGEST_OF_UNBOUNDED = 100, 1e3, 50.0
 """For fewer users the blanket is as good; larger ratios, or of messages that are no integers those of one in a thousand
 where they are unbounded, take too long for the default: many messages, or parameters that are sought for seconds."""
@@ -100,8 +102,8 @@ _SETTLED = 0.95
 """Boxes that a blanket bounds by this part of the target need no more work."""
 _ASKED_AGAIN = 0.9
 """Boxes above this part of the target are listed in later stages, too: the verifier's bounds are others."""
-_TILTS = np.geomspace(0.15, 30.0, 18)
-"""Tilts of blankets, in units of a rough guess."""
+_TILTS = np.geomspace(0.3, 3.0, 7)
+"""Tilts of blankets, in units of a rough guess: others settle next to no pair."""
 _BITS_LOST, _BITS_OF_CUT, _USUAL_CUT = 14, 4, Cut(-60)
 """What is cut off beyond the messages has a mass of 2^-14 of delta, but for steps of 2^4; and where delta is not known
 yet."""
@@ -449,6 +451,8 @@ class _Boxes:
             least = float(known.max())
             high = known > self.aim
             if not high.any() or least > _HOPELESS * self.aim:
+                break
+            if self.grid.coarse > 1.0 and log(least / self.aim) < _MISSED * self.room:
                 break
             if before < inf and log(before / least) < _GAINED * log(before / self.aim):
                 break
