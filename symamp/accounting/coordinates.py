@@ -98,7 +98,7 @@ class CoordinateSums(RoundProfile, HasCurve):
     True
     """
 
-    _internal_names = "parts mu"
+    _internal_names = "parts rough_mu"
 
     mechanism: Any
     n: int
@@ -116,9 +116,9 @@ class CoordinateSums(RoundProfile, HasCurve):
         return FiniteMechanism([[1 - p, p], [1 - q, q]], name=f"a bit of {self.mechanism!r}")
 
     @property
-    def mu(self) -> float:
+    def rough_mu(self) -> float:
         """The parameter of the Gaussian approximation, not a bound."""
-        return self.rounds(1).mu
+        return self.rounds(1).rough_mu
 
     def rounds(self, count: Count) -> Composition:
         many = round_count(count)

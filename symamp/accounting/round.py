@@ -139,6 +139,11 @@ class Round:
         raise NotImplementedError
 
     @property
+    def rough_deviation(self) -> float:
+        """About the same, in less time where bounds are slow."""
+        return self.deviation
+
+    @property
     def gap(self) -> float:
         """The relative width of eps aimed at by default: larger where each upper bound is costly."""
         return USUAL_GAP
@@ -218,6 +223,10 @@ class ShuffledRound(Round):
     @cached_property
     def deviation(self) -> float:
         return self._deviation(self._chosen[0][1])
+
+    @cached_property
+    def rough_deviation(self) -> float:
+        return self._deviation(self._bounds.first.ranked(Level.of_float(0.0), self.question.n, _search())[0])
 
     @property
     def gap(self) -> float:
@@ -394,8 +403,7 @@ class ShuffledRound(Round):
         the logarithm of delta is larger there than that of the data sets that are the worst.
         """
         ladder, n, settings = self._bounds, self.question.n, _search()
-        deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n, settings)[0])
-        level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
+        level = Level.of_float(min(2.0 * self.rough_deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n, settings)
         value, bound, part = ladder.least_value(level, n, settings, low, exact=True)
         if value > low + _PAYS:

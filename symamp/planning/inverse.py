@@ -556,7 +556,7 @@ def of_rounds(
 
     def roughly(x: float) -> float:
         looked_at.append(x)
-        return gaussian_log_delta(whole(x).mu, value)
+        return gaussian_log_delta(whole(x).rough_mu, value)
 
     begun = numbers if numbers.near else guessed(goal, replace(numbers, accuracy=_CLIFF), roughly)
     slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
@@ -578,7 +578,8 @@ def of_rounds(
     numbers = replace(begun, accuracy=usual, share=_SHARE, apart=apart)
     is_end = begun.start in (numbers.least, numbers.most)  # a goal that is missed, or met, by all numbers
     alike = slow == all(getattr(whole(x), "is_slow", False) for x in near)  # estimates jump where the bound changes
-    told = [up for up in sides if not is_end and _is_estimated(first, up) and (alike or not up)]
+    # Of one and the same round all answers share their points: an estimate would only be one more.
+    told = [up for up in sides if not is_known and not is_end and _is_estimated(first, up) and (alike or not up)]
     return proofs(goal, numbers, ask, estimate, told, sides)
 
 

@@ -224,7 +224,7 @@ class Search:
 
     @cached_property
     def best(self) -> tuple[Counts, float]:
-        """The counts with the largest divergence found, and log D: a grid, then steps that halve, then neighbours."""
+        """The counts with the largest divergence found, and log D: a grid, then ever smaller steps, then neighbours."""
         m = self._others
         some = {c for i in range(_NEIGHBOURS) for c in (i, m - i)} | {m * i // _GRID for i in range(_GRID + 1)}
         some |= set(range(m + 1 if m <= _MOST_LISTED else 0))
@@ -232,7 +232,7 @@ class Search:
         step = m // _GRID
         while step:
             c, before = max((x for x in (c - step, c, c + step) if 0 <= x <= m), key=self._of), c
-            step = step if c != before and step > 1 else step // 2
+            step = step if c != before and step > 1 else step // 4
         c = max(range(max(c - _NEIGHBOURS, 0), min(c + _NEIGHBOURS, m) + 1), key=self._of)
         return (c, m - c), self._of(c)
 
