@@ -1189,8 +1189,13 @@ def test_tilts_may_be_in_any_unit():
             for is_other in (False, True):
                 given = Check(), laws, [gain], n, scaled | {"terms": terms}, "plan", is_other
                 found.append(float(all_data_sets.bound(*given)) / k)
-    assert found[2:] == pytest.approx(found[:2], rel=1e-9)
-    assert found[1] <= 1.02 * found[0]
+        assert found[2:] == pytest.approx(found[:2], rel=1e-9)
+        assert found[1] <= 1.02 * found[0]
+        # one class with exponents beyond doubles: there is no bound, and no error
+        atoms, rest = laws[1]
+        huge = [(z * 10**5, mass) for z, mass in atoms], rest
+        bound = all_data_sets.bound(Check(), [laws[0], huge], [gain], n, plan, "plan", True)
+        assert not bound < INFINITY
 
 
 @pytest.mark.slow

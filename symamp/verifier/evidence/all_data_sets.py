@@ -327,6 +327,8 @@ class _Rough:
             found.append((powers, size, sqrt(pi * moment / (2 * self.N * second))))
         top = max(powers[0] for powers, _, _ in found)
         c, parts = max(size / (1 + (top - powers[0]) / 2) for powers, size, _ in found), list[float]()
+        if not 0 < c < inf:  # beyond the range of doubles: there is no such bound
+            return inf, 1.0
         for k, (u, width) in enumerate(zip(self.places, self.widths, strict=True)):
             height, narrow = max((powers[k] + size / c, narrow) for powers, size, narrow in found)
             width = width if k else min(width, narrow / factor)  # that of the largest value of |M|

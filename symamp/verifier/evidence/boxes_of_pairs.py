@@ -111,7 +111,7 @@ class _Stage:
         """Return the densities at the nodes for the input x, which is a node."""
         if x not in self._rows:
             good = x in self.known or not self.noise.is_translated
-            self.check.require(good, f"{self.what}: an input that is no node", "invalid")
+            self.check.require(good, f"{self.what}: an input that is no node, or a box above the claim", "invalid")
             self.check.spend(len(self.nodes), hard=True)
             self._rows[x] = [self.noise.at(y, x) for y in self.nodes]
         return self._rows[x]
