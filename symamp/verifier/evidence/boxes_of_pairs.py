@@ -235,7 +235,7 @@ class _Stage:
         if touched:
             parts[1][0] += (h + noise.step) * height**2 / 3 / least([lowest[j] for j in touched])
         for j in (0, -1) if noise.tail > 0 else ():
-            part = next(iter(parts.values()))
+            part = parts.setdefault(0, [*_ZEROS, *_ZEROS])
             part[1], part[3] = part[1] + noise.tail * m[j] * ratio[j] ** 2, part[3].max(ratio[j])
         t, log_m = eta + kappa, s * ((2 * self.outside if k else 0) - kappa)
         for w0, w1, x0, x1 in parts.values():
