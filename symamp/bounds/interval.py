@@ -612,8 +612,7 @@ class _Boxes:
         rows = self._usual.rows([x if above else 1.0 - x for x in places])
         end = np.broadcast_to(self._usual.rows([1.0 if above else 0.0]), rows.shape)
         pairs, e = (rows, end) if above else (end, rows), np.full((len(rows), 1), self.e)
-        tilts = self.tilts[::2]
-        worst = np.max([_by_blanket(x, pairs, e, self.n, tilts, self.log_unit) for x in self._laws], axis=0)
+        worst = np.max([_by_blanket(x, pairs, e, self.n, self.tilts, self.log_unit) for x in self._laws], axis=0)
         with np.errstate(all="ignore"):
             gaps = np.maximum.accumulate(np.nan_to_num(np.log(worst[0] / worst), posinf=1e3))
         return lambda x: float(np.interp(x, places, gaps))
