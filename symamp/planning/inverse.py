@@ -556,7 +556,10 @@ def of_rounds(
 
     def roughly(x: float) -> float:
         looked_at.append(x)
-        return gaussian_log_delta(whole(x).rough_mu, value)
+        found = whole(x)
+        if isinstance(found, Composition) and not numbers.is_budget:  # all share what tells of mu
+            return gaussian_log_delta(found.mu, value)
+        return gaussian_log_delta(found.rough_mu, value)
 
     begun = numbers if numbers.near else guessed(goal, replace(numbers, accuracy=_CLIFF), roughly)
     slope = begun.slope if 1.0 / _STRAIGHT < begun.slope < _STRAIGHT else 1.0  # others come from jumps between bounds
