@@ -71,8 +71,9 @@ _CUTS, _WORTH = 8, 0.1
 _GAINED, _HOPELESS = 0.3, 10.0
 """Cells are cut again where the last time gained this part, in log delta, of what is above the aim; and not at all
 where the first ones are so many times above it: parameters are poor then, and shorter cells do not help."""
-_MISSED = 0.25
-"""And of many levels not where the aim is missed by no more than this part of the room."""
+_MISSED, _FAR_MISSED = 0.25, 4.0
+"""And of many levels only where the aim is missed, in log delta, by more than the first and less than the second times
+the room."""
 _LEAST_USERS, _LARGEST_RATIO, _LARGEST_OF_UNBOUNDED = 100, 1e3, 50.0
 """For fewer users the blanket is as good; larger ratios, or of messages that are no integers those of one in a thousand
 where they are unbounded, take too long for the default: many messages, or parameters that are sought for seconds."""
@@ -455,7 +456,7 @@ class _Boxes:
             high = known > self.aim
             if not high.any() or least > _HOPELESS * self.aim:
                 break
-            if self.grid.coarse > 1.0 and log(least / self.aim) < _MISSED * self.room:
+            if self.grid.coarse > 1.0 and not _MISSED < log(least / self.aim) / self.room < _FAR_MISSED:
                 break
             if before < inf and log(before / least) < _GAINED * log(before / self.aim):
                 break
