@@ -170,7 +170,7 @@ class NoiseInterval(PairBoundDefaults):
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-3
-    cost: ClassVar[float] = 5.0
+    cost: ClassVar[float] = 3.3
 
     @property
     def pair(self) -> tuple[str, str]:
