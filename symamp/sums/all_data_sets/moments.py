@@ -22,7 +22,7 @@ _NEAR_CELLS, _BETWEEN_CELLS, _FAR_CELLS = 64, 40, 96
 """How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
 _MULTIPLES, _LEAST_SMOOTHING = np.linspace(0.5, 1.5, 11), 0.04
 """What multiples of the line of each term, in the unit of each pair, are tried; the least sigma s. All give a bound."""
-_FAR_FROM, _FAR_STEP, _OF_START, _AT_MOST, _WITHIN = 0.35, 0.4, 0.4, 1e4, 0.3
+_FAR_FROM, _FAR_STEP, _OF_START, _AT_MOST, _WITHIN = 0.35, 0.4, 0.3, 1e4, 0.3
 """Where waves are taken from at most, and the cells there, in units of the tilted spread, or as a part of the first
 frequency: |M|^N may return to nearly 1 between longer ones; the largest angle."""
 _DOUBLED = 3
