@@ -121,9 +121,9 @@ _OF_MANY = 8.0
 thousandth of eps, and each level takes half of the time."""
 _PLACES = 12
 """The number of places of compared inputs that are ranked for the sizes of cells."""
-_POORER, _SEARCHED, _OF_CLASSES = 0.5, 3, 4
+_POORER, _SEARCHED = 0.5, 3
 """Corners that are so far, in log delta, above what they are below the ends by an estimate, have parameters of their
-own; how often these are searched in a stage, and for how many classes."""
+own; and how often these are searched in a stage."""
 
 
 # ---------------------------------------------------------------------------- All boxes of pairs at one level, together
@@ -146,11 +146,11 @@ class _Ends(AllDataSetsPairBound):
 
 
 def _corner(
-    table: NoiseTable, pair: tuple[float, float], classes: Sequence[Sequence[arb]], others: Others | None = None
+    table: NoiseTable, pair: tuple[float, float], places: Sequence[float], others: Others | None = None
 ) -> _Ends:
-    """Return the bound of the pair of two inputs of a table where others have laws of some classes."""
+    """Return the bound of the pair of two inputs of a table over all data sets."""
     held, names = (("others", sp.Integer(1)),), (f"{pair[0]:g}", f"{pair[1]:g}")
-    laws = (LawTriple(table.law(pair, other), names) for other in classes)
+    laws = (LawTriple(table.law(pair, other), names) for other in table.classes(places))
     found = (Reduction(NoiseInterval.method, NoiseInterval.proof_status, SOURCE, x, held) for x in laws)
     return _Ends(tuple(found), others=others)
 
@@ -204,8 +204,7 @@ class NoiseInterval(PairBoundDefaults):
         """Return the bound of the pair of the ends over all data sets, of what the cut leaves."""
         if cut not in self._ends:
             grid = grid_of(self.noise, cut)
-            table = grid.with_places
-            self._ends[cut] = _corner(table, (0.0, 1.0), table.classes(grid.places), self._others)
+            self._ends[cut] = _corner(grid.with_places, (0.0, 1.0), grid.places, self._others)
         return self._ends[cut]
 
     @property
@@ -717,11 +716,7 @@ class _Boxes:
             if not len(poor):
                 break
             poor = poor[np.argsort(-values[poor])]
-            # the classes in which its values vary most are enough for good parameters
-            g = (rows[0][poor[0]] - e[poor[0]] * rows[1][poor[0]])[:-1]
-            most = np.argsort(-((g * g) @ (1.0 / np.maximum(classes[:, :-1], 1e-300)).T))[:_OF_CLASSES].tolist()
-            laws = table.classes(self.grid.places)
-            worst = _corner(table, corners[poor[0]], [laws[k] for k in sorted(most)]).searches
+            worst = _corner(table, corners[poor[0]], self.grid.places).searches
             found = worst.found(Level.of_float(log(e[poor[0], 0])), self.n, self.limits, rough=True)
             parameters = None if found is None else raised_to_majorant(found.parameters)
             if parameters is None:
