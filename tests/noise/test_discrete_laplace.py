@@ -221,3 +221,9 @@ def _of_constant(p, q, r, n, E, step=2e-4):
     values = (np.arange(size) + n * first) % size
     values = values + size * np.round((center - values) / size)
     return float(np.maximum(values * step, 0.0) @ total) / n / (1 + 1e-3)
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "1e-8"])
+def test_corners_have_parameters_of_their_own_where_users_are_few(delta):
+    answer = sa.epsilon(sa.DiscreteLaplace(B=64, eps0=4), n=1000, delta=delta)
+    assert answer.upper <= 1.01 * answer.lower
