@@ -45,7 +45,8 @@ _ROOM, _OF_MOMENTS, _OF_NORMAL = (2e-4, 4e-4), 4.5e-3, 1e-3
 in log delta, for what moments do, and where the normal law serves. The gap that is aimed at is room, too. Of pairs of
 numbers the second is for shapes that are flat at the ends."""
 _FEW = 0, 1000
-"""With so many users there is twice the room, as moments are farther off than with many."""
+"""With so many users there is twice the room, as moments are farther off than with many; the second, too, is for flat
+shapes."""
 _SHORTEST, _LONGEST = 0.0005, 0.125
 """The least and the largest cell of compared inputs, as parts of the interval."""
 _POWER, _CHANGE, _ATTEMPTS = 0.6, 2.0, 3

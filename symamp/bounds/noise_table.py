@@ -75,7 +75,8 @@ near, in log delta, the level is found for which there is one."""
 _FAR = 50.0
 """Up to this exponent exponentials in doubles are close to those in balls: their error is 2^-52 (4 + 34 exponents)."""
 _APART, _LOWEST, _NO_RISE = 4.0, 1e-100, 1e-6
-"""Messages whose ratios to the least density differ by less than this factor are one part of a remainder."""
+"""Messages whose ratios to the least density differ by less than this factor are one part of a remainder; heights are
+raised to the second where kappa is sought; and up to the exponent x that is the third (e^x - 1 - x)/x^2 is e^x/2."""
 
 
 Noise = AdditiveNoise | DiscreteLaplace | IntervalDensities

@@ -1258,3 +1258,8 @@ def test_boxes_are_met_at_large_budgets():
     part, level = NoiseInterval(sa.Laplace(eps0=5)), Level.of_float(0.0727)
     upper = float(part.enclose(level, 10**5, Settings()).upper.upper())
     assert log(upper) < part.log_estimate(level, 10**5, Settings()) + 0.03
+
+
+def test_ratios_that_are_all_near_to_one_are_one_part_of_a_remainder_for_the_verifier():
+    found = sa.epsilon(sa.Gaussian(sigma=5), n=10**4, delta="1e-6").certificate()
+    assert sa.verifier.verify(json.dumps(found)).status == "valid"

@@ -218,7 +218,7 @@ class _Stage:
         ratio = [a.max(b) / (small * low) for (a, b), low in zip(ends, m, strict=True)]
         self.check.spend(16 * len(m), hard=True)
         rest, places = self.left_over(start, end), (self.known[x] if noise.is_translated else 0 for x in (start, end))
-        touched = range(*places)
+        touched = range(*places) if height > 0 else range(0)  # where the kink may be
         lowest = [bent * x.min(y) for bent, (x, y) in zip(self.bent, pairwise(m), strict=True)]
         tops = [height + x if j in touched else x for j, x in enumerate(rest)]
         mixed = [bent * least([*a, *b]) for bent, (a, b) in zip(self.bent, pairwise(ends), strict=True)]
